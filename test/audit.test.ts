@@ -37,6 +37,25 @@ describe("the audit", () => {
     expect(JSON.stringify([created, revoked])).not.toContain(token);
   });
 
+  it("tells tokens with the same name apart by their ids, also in the exports", async () => {
+    const site = await openSite();
+    const make = () => makeToken(site, { name: "ops", scopes: ["admin"] });
+    const made = [await make(), await make()];
+    for (const { token } of made)
+      await site.rest("POST", "/tokens", { name: "reader", scopes: ["read"] }, as(token));
+    const found = (await entries(site)).filter(({ target }) => target.name === "reader");
+    expect(found.map((entry) => [entry["principal"], entry["principalId"]])).toEqual([
+      ["ops", made[1]?.id],
+      ["ops", made[0]?.id],
+    ]);
+    const [start] = await entries(site, "?action=settings.start");
+    expect(start).toMatchObject({ principal: "gateway", principalId: "gateway" });
+    const { text } = await site.rest("GET", "/audit?action=token.create", undefined, { accept: "text/csv" });
+    const [head, ...rows] = text.trim().split("\r\n");
+    expect(head).toMatch(/,detail,principalId$/);
+    expect(rows.map((row) => row.split(",").at(-1))).toEqual([made[1]?.id, made[0]?.id, "admin", "admin"]);
+  });
+
   it("records what was changed of a device, with the values before", async () => {
     const site = await openSite();
     await site.join();
@@ -150,7 +169,7 @@ describe("an export", () => {
     expect(headers["content-type"]).toBe("text/csv; charset=utf-8");
     expect(headers["content-disposition"]).toBe('attachment; filename="tendon-audit.csv"');
     const [head, ...rows] = text.split("\r\n");
-    expect(head).toBe("id,at,principal,action,targetType,targetId,targetName,from,detail");
+    expect(head).toBe("id,at,principal,action,targetType,targetId,targetName,from,detail,principalId");
     expect(rows.join("")).toContain(`"'=cmd(""x""), or\nnot"`);
   });
 

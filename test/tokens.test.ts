@@ -40,6 +40,17 @@ describe("a token", () => {
     expect(text).not.toContain(token);
   });
 
+  it.each(["admin", " Admin ", "gateway", "voice-server", "console:ann", "Console:ann", "  "])(
+    "cannot have the reserved name %j",
+    async (name) => {
+      const site = await openSite();
+      const { status, body } = await site.rest("POST", "/tokens", { name, scopes: ["read"] });
+      expect({ status, code: body["code"] }).toEqual({ status: 400, code: "bad_request" });
+      expect(body["detail"]).toMatch(/^\/name .*(reserved|not a space)/);
+      expect((await site.rest("GET", "/tokens")).body["tokens"]).toEqual([]);
+    },
+  );
+
   it("[TOK-1] is listed with who created it, its last use, and the addresses of both", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });

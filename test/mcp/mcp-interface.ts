@@ -19,8 +19,7 @@ const tokens = new WeakMap<Site, Promise<string>>();
 function tokenOf(site: Site): Promise<string> {
   const known = tokens.get(site);
   if (known !== undefined) return known;
-  // With the name that the scenarios expect in events.
-  const request = { name: "admin", scopes: ["read", "call", "call:user"] };
+  const request = { name: "mcp-agent", scopes: ["read", "call", "call:user"] };
   const made = site.rest("POST", "/tokens", request).then(({ body }) => String(body["token"]));
   tokens.set(site, made);
   return made;

@@ -132,6 +132,7 @@ export class Tokens {
     from: string,
   ): Promise<TokenView & { readonly token: string }> {
     requireScope(principal, "admin");
+    refuseReservedName(request.name);
     const now = this.#dependencies.clock.now();
     const expiresAt = request.expiresAt === undefined ? undefined : Date.parse(request.expiresAt);
     if (expiresAt !== undefined && !(expiresAt > now)) {
@@ -228,6 +229,18 @@ export class Tokens {
     if (stored.expiresAt !== undefined) this.#expiring.set(id, stored.expiresAt);
     this.#byHash.set(stored.hash, loaded);
     this.#byId.set(id, loaded);
+  }
+}
+
+/** Names that the gateway uses itself. A token with one of them would look like the administrator in history and audit. */
+const reservedNames = ["admin", "gateway", "voice-server"];
+
+function refuseReservedName(name: string): void {
+  const plain = name.trim().toLowerCase();
+  if (plain === "") throw new TendonError("bad_request", "/name must have a character that is not a space");
+  if (reservedNames.includes(plain) || plain.startsWith("console:")) {
+    const detail = `/name \`${name}\` is reserved: history and audit use it for the gateway itself. Choose another name`;
+    throw new TendonError("bad_request", detail);
   }
 }
 

@@ -11,7 +11,7 @@ import type { AuditEntry, Store } from "../store/store.ts";
 
 /** Who acts, and the address that they act from. */
 export interface Actor {
-  readonly principal: Pick<Principal, "name">;
+  readonly principal: Pick<Principal, "id" | "name">;
   readonly from: string;
 }
 
@@ -22,7 +22,7 @@ export interface AuditDependencies {
 }
 
 /** For what no principal requests. */
-const gateway: Actor = { principal: { name: "gateway" }, from: "gateway" };
+const gateway: Actor = { principal: { id: "gateway", name: "gateway" }, from: "gateway" };
 
 export class Audit {
   readonly #dependencies: AuditDependencies;
@@ -44,6 +44,7 @@ export class Audit {
       id: v7(),
       at: clock.now(),
       principal: principal.name,
+      principalId: principal.id,
       action,
       target,
       from,
@@ -74,6 +75,11 @@ export class Audit {
   }
 }
 
-function viewOf({ at, detail, ...entry }: AuditEntry): AuditList["entries"][number] {
-  return { ...entry, at: isoTime(at), ...(detail === undefined ? {} : { detail }) };
+function viewOf({ at, principalId, detail, ...entry }: AuditEntry): AuditList["entries"][number] {
+  return {
+    ...entry,
+    at: isoTime(at),
+    ...(principalId === undefined ? {} : { principalId }),
+    ...(detail === undefined ? {} : { detail }),
+  };
 }

@@ -13,6 +13,8 @@ export interface AuditEntry {
   readonly id: string;
   readonly at: number;
   readonly principal: string;
+  /** Unique, unlike the name. Entries of earlier versions have none. */
+  readonly principalId: string | undefined;
   /** What happened, such as `token.create`. */
   readonly action: string;
   readonly target: { readonly type: string; readonly id: string; readonly name: string };
@@ -60,7 +62,8 @@ export class AuditEntries {
   }
 
   /** Durable when it resolves. While the database is unavailable it resolves at once, and the entry is written later. */
-  async append({ id, at, principal, action, target, from, detail }: AuditEntry): Promise<void> {
+  async append(entry: AuditEntry): Promise<void> {
+    const { id, at, principal, principalId, action, target, from, detail } = entry;
     this.#buffer.push({
       id,
       at,
@@ -71,6 +74,7 @@ export class AuditEntries {
       target_name: target.name,
       source: from,
       detail: detail === undefined ? null : toJson(detail),
+      principal_id: principalId ?? null,
     });
     await this.#buffer.flush().catch(() => undefined);
   }
@@ -123,6 +127,7 @@ function read(row: AuditTable): AuditEntry {
     id: row.id,
     at: row.at,
     principal: row.principal,
+    principalId: row.principal_id ?? undefined,
     action: row.action,
     target: { type: row.target_type, id: row.target_id, name: row.target_name },
     from: row.source,
@@ -141,6 +146,7 @@ function auditInsert(): BulkInsert<AuditTable> {
     target_name: "",
     source: "",
     detail: null,
+    principal_id: null,
   };
   return new BulkInsert<AuditTable>({
     write: (db, rows) =>
@@ -152,6 +158,7 @@ function auditInsert(): BulkInsert<AuditTable> {
     bind(row, into) {
       into.push(row.id, row.at, row.principal, row.action);
       into.push(row.target_type, row.target_id, row.target_name, row.source, row.detail);
+      into.push(row.principal_id);
     },
   });
 }

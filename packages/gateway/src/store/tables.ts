@@ -36,6 +36,7 @@ export interface AuditTable {
   target_name: string;
   source: string;
   detail: string | null;
+  principal_id: string | null;
 }
 
 interface ConsoleSessionsTable {

@@ -13,7 +13,12 @@ const AuditEntryView = Type.Object(
   {
     id: Type.String(),
     at: Type.String({ format: "date-time" }),
-    principal: Type.String(),
+    principal: Type.String({ description: "The name of the token, `admin` or `gateway`" }),
+    principalId: Type.Optional(
+      Type.String({
+        description: "The id of the token, `admin` or `gateway`. Entries of earlier versions have none",
+      }),
+    ),
     action: Type.String(),
     target: Type.Object({
       type: Type.String({ description: "token, device, tool, approval, firmware, session or gateway" }),

@@ -22,8 +22,8 @@ export const TokenRequest = Type.Object(
     name: Type.String({
       minLength: 1,
       maxLength: 64,
-      pattern: "^(?!console:)",
-      description: "Who or what it is for. Names that begin with `console:` are reserved",
+      description:
+        "Who or what it is for. `admin`, `gateway`, `voice-server` and names that begin with `console:` are reserved",
     }),
     scopes: Type.Array(Type.Enum([...scopes]), { minItems: 1, maxItems: scopes.length }),
     devices: Type.Optional(Devices),

@@ -47,7 +47,14 @@ function Row({ entry }: { readonly entry: Entry }) {
       <td className={`${cell} text-soft max-lg:order-2 max-lg:text-right`}>
         <Clock at={entry.at} />
       </td>
-      <td className={`${cell} max-lg:order-3`}>{entry.principal}</td>
+      <td className={`${cell} max-lg:order-3`} title={entry.principalId}>
+        {entry.principal}
+        {isToken(entry) && (
+          <code className="block truncate font-mono text-xs text-soft max-lg:hidden">
+            {entry.principalId}
+          </code>
+        )}
+      </td>
       <td className={`${cell} font-medium max-lg:order-1`}>
         {actionText(t, entry.action)}
         <code className="block truncate font-mono text-xs font-normal text-soft max-lg:hidden">
@@ -61,6 +68,11 @@ function Row({ entry }: { readonly entry: Entry }) {
       <td className={`${cell} text-soft max-lg:order-4 max-lg:text-right`}>{entry.from}</td>
     </tr>
   );
+}
+
+/** Two tokens may have the same name; the id tells them apart. */
+function isToken({ principal, principalId }: Entry): boolean {
+  return principalId !== undefined && principalId !== principal;
 }
 
 /** The name, as a link where the target has a page. */

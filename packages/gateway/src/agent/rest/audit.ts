@@ -13,6 +13,7 @@ const columns: Export<AuditList["entries"][number]>["columns"] = {
   targetName: ({ target }) => target.name,
   from: ({ from }) => from,
   detail: ({ detail }) => detail,
+  principalId: ({ principalId }) => principalId,
 };
 
 export function auditRoutes(http: Http, audit: Audit): void {

@@ -19,6 +19,7 @@ import { linkCalls } from "./0011-call-lines.ts";
 import { createConsoleSessions } from "./0012-console-sessions.ts";
 import { createAudit } from "./0013-audit.ts";
 import { addTokenOrigins } from "./0014-token-origins.ts";
+import { addAuditPrincipals } from "./0015-audit-principals.ts";
 
 export interface Migration {
   readonly name: string;
@@ -41,4 +42,5 @@ export const migrations: readonly Migration[] = [
   { name: "console sessions", run: createConsoleSessions },
   { name: "audit", run: createAudit },
   { name: "token origins", run: addTokenOrigins },
+  { name: "audit principals", run: addAuditPrincipals },
 ];
