@@ -1,11 +1,13 @@
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { placeLargeFleet } from "../../packages/gateway/test/store/large-fleet.ts";
+import { storeFleet } from "../../packages/gateway/test/store/stored-fleet.ts";
 import { until } from "../inbox.ts";
 import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
+import { sharedConsole } from "./shared-console.ts";
 
 it("loads a part of a very large fleet once, and counts all of it", async () => {
   const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-fleet-"));
@@ -32,3 +34,53 @@ it("loads a part of a very large fleet once, and counts all of it", async () => 
   expect(pages).toHaveLength(21);
   complaints.check();
 }, 60_000);
+
+describe("the fleet page with hundreds of devices", () => {
+  const shared = sharedConsole({
+    site: async (started) => {
+      const data = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-fleet-"));
+      started.atEnd(() => fs.rmSync(data, { recursive: true, force: true }));
+      await storeFleet(data, 520, []);
+      return { config: { data } };
+    },
+  });
+
+  it("renders only the visible rows, and moves through them with arrow keys", async () => {
+    const { page } = shared;
+    await shared.load("/");
+    await page.getByText("520 offline").waitFor();
+    const rows = page.getByRole("list", { name: "Fleet" }).getByRole("link");
+    expect(await rows.count()).toBeLessThan(60);
+    // The devices of the second page are in the list, not announced as new.
+    expect(await page.getByRole("button", { name: /new device/ }).count()).toBe(0);
+    await rows.first().focus();
+    for (let step = 0; step < 3; step += 1) await page.keyboard.press("ArrowDown");
+    expect(await page.evaluate("document.activeElement.dataset.at")).toBe("3");
+    await page.keyboard.press("End");
+    await page.locator('[data-at="519"]:focus').waitFor();
+  });
+
+  it("keeps search, order, position and focus when the user comes back from a device", async () => {
+    const { page, complaints } = shared;
+    await shared.load("/");
+    await page.getByText("520 offline").waitFor();
+    await page.getByLabel("Search devices").fill("00:01:");
+    await page.getByRole("button", { name: /^Tools/ }).click();
+    await page.getByRole("button", { name: "Tools descending" }).waitFor();
+    await page.getByRole("list", { name: "Fleet" }).getByRole("link").first().focus();
+    await page.keyboard.press("End");
+    const last = page.locator('[data-at="255"]:focus');
+    await last.getByText("02:00:00:00:01:ff").waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "device-511" }).waitFor();
+    // The focus is on the page, not at the top of the menu.
+    await page.locator("#main:focus").waitFor();
+    await page.keyboard.press("Escape");
+    await last.waitFor();
+    expect(await last.textContent()).toContain("02:00:00:00:01:ff");
+    expect(await last.isVisible()).toBe(true);
+    expect(await page.getByLabel("Search devices").inputValue()).toBe("00:01:");
+    await page.getByRole("button", { name: "Tools descending" }).waitFor();
+    complaints.check();
+  });
+});

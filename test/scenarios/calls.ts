@@ -362,7 +362,10 @@ export function callScenarios(transport: DeviceTransport): void {
         "tool_unknown",
       ]);
       for (const { data } of seen)
-        expect(data).toMatchObject({ principal: expect.stringMatching(/^(admin|mcp-agent)$/), tool: expect.any(String) });
+        expect(data).toMatchObject({
+          principal: expect.stringMatching(/^(admin|mcp-agent)$/),
+          tool: expect.any(String),
+        });
     });
   });
 }
