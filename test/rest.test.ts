@@ -152,7 +152,7 @@ describe("a REST request", () => {
 
   it.each([
     ["GET", "/api/v1/nothing", 404],
-    ["DELETE", "/api/v1/devices", 404],
+    ["DELETE", "/api/v1/devices", 405],
     ["GET", "/nothing", 404],
     ["GET", "/api/v1/devices/%zz", 400],
     ["GET", `/api/v1/devices/${"x".repeat(600)}`, 400],

@@ -125,7 +125,7 @@ describe("an unknown tool", () => {
       "Unknown tool: kitchen__audio_speaker_set_volum; did you mean `kitchen__audio_speaker_set_volume`?",
     );
     expect(await lost("device_list")).toContain("did you mean `devices_list`?");
-    expect(await lost("kitchen__rebot")).toMatch(/Unknown tool: kitchen__rebot$/);
+    expect(await lost("kitchen__rebot")).toMatch(/Unknown tool: kitchen__rebot; `tools_search` finds tools$/);
     for (const name of ["kitchen__set_volume", "kitchn__set_volume", `kitchen__${volume}`])
       expect(await lost(name)).toContain("did you mean `kitchen__audio_speaker_set_volume`?");
     for (const name of ["tool_describe", "device_call", "fleet_call"]) {
@@ -153,6 +153,12 @@ describe("an unknown tool", () => {
     expect((await run(site, "kitchen__light_blnk")).body["detail"]).toBe(
       "no function is called `kitchen__light_blnk`; did you mean `kitchen__light_blink`?",
     );
+    expect((await run(site, "device_list")).body["detail"]).toBe(
+      "no function is called `device_list`; did you mean `devices_list`?",
+    );
+    expect((await run(site, "kitchen__rebot")).body["detail"]).toBe(
+      "no function is called `kitchen__rebot`; `tools_search` finds tools",
+    );
   });
 });
 
@@ -167,7 +173,7 @@ describe("an exposed name in a fleet beyond the tool budget", () => {
     const agent = await openAgent(site, "legacy");
     expect((await agent.listTools()).tools).toHaveLength(7);
     const refused = await agent.callTool({ name, arguments: {} }).then(textOf, String);
-    const near = meant === undefined ? "" : `; did you mean \`${meant}\`?`;
+    const near = meant === undefined ? "; `tools_search` finds tools" : `; did you mean \`${meant}\`?`;
     expect(refused.endsWith(`Unknown tool: ${name}${near}`), refused).toBe(true);
   });
 });

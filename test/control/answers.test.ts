@@ -71,6 +71,7 @@ describe("answers that the other implementation lacks", () => {
         action: "explode",
         tools: [],
         ok: false,
+        retryable: false,
         code: "action_unknown",
         title: expect.any(String),
         detail: "unknown action `explode`",

@@ -41,9 +41,15 @@ interface SchemaError {
   readonly params: object;
 }
 
-/** The message of a schema error, with the description of a pattern, or with the only valid value. */
+/** The message of a schema error, with the description of a pattern or a time, or with the valid values. */
 export function inWords({ message, params }: SchemaError): string {
-  const { pattern, allowedValue } = params as { readonly pattern?: unknown; readonly allowedValue?: unknown };
+  const { pattern, format, allowedValue, allowedValues } = params as Readonly<Record<string, unknown>>;
   if (typeof allowedValue === "string") return `must be \`${allowedValue}\``;
+  if (Array.isArray(allowedValues)) {
+    const quoted = allowedValues.map((value) => `\`${String(value)}\``);
+    const last = quoted.pop() ?? "";
+    return `must be one of ${quoted.length === 0 ? last : `${quoted.join(", ")} and ${last}`}`;
+  }
+  if (format === "date-time") return "must be a time such as `2027-01-31T08:00:00Z`";
   return (typeof pattern === "string" ? descriptions.get(pattern) : undefined) ?? message;
 }

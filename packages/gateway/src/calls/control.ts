@@ -92,8 +92,7 @@ export class Control {
       return { ...head, ...named, tools: [...tools], ok: true, result };
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
-      const { code, title, message: detail, context } = error;
-      return { ...head, ...named, tools: [...tools], ok: false, code, title, detail, ...context };
+      return { ...head, ...named, tools: [...tools], ok: false, ...failureOf(error) };
     }
   }
 
@@ -109,10 +108,7 @@ export class Control {
       ...(typeof functionName === "string" ? { function: functionName } : {}),
       tools: [],
       ok: false,
-      code: error.code,
-      title: error.title,
-      detail: error.message,
-      ...error.context,
+      ...failureOf(error),
     };
   }
 
@@ -206,6 +202,10 @@ function argumentNames(action: KnownAction): string[] {
 }
 
 /** Every error of a call that was sent to the device says so. */
+function failureOf({ code, title, message: detail, kind, context }: TendonError) {
+  return { code, title, detail, retryable: kind.retryable, ...context };
+}
+
 function mayBeSent(error: unknown): boolean {
   return !(error instanceof TendonError) || error.code === "internal" || error.context["sent"] === true;
 }

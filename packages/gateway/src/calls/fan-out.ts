@@ -167,9 +167,10 @@ export class FanOut {
     } catch (error) {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
-      const { code, message, context } = known;
+      const { code, message, context, kind } = known;
       const durationMs = Math.round((this.#dependencies.clock.monotonic() - startedAt) * 100) / 100;
-      return { device, ok: false, error: { code, detail: message, ...context }, durationMs };
+      const { retryable } = kind;
+      return { device, ok: false, error: { code, detail: message, retryable, ...context }, durationMs };
     }
   }
 }

@@ -268,7 +268,14 @@ export const FleetResult = Type.Object({
   ok: Type.Boolean({ description: "False for an error and for a result with isError" }),
   result: Type.Optional(ToolResultBody),
   error: Type.Optional(
-    Type.Object({ code: Type.String(), detail: Type.String() }, { additionalProperties: true }),
+    Type.Object(
+      {
+        code: Type.String(),
+        detail: Type.String(),
+        retryable: Type.Optional(Type.Boolean({ description: "Whether the same call may succeed later" })),
+      },
+      { additionalProperties: true },
+    ),
   ),
   durationMs: Type.Number(),
 });

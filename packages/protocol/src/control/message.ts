@@ -66,6 +66,7 @@ export const ControlResponse = Type.Object(
     code: Type.Optional(Type.String()),
     title: Type.Optional(Type.String()),
     detail: Type.Optional(Type.String()),
+    retryable: Type.Optional(Type.Boolean()),
   },
   { additionalProperties: true },
 );

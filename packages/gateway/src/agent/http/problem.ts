@@ -1,6 +1,8 @@
 import { type ErrorCode, inWords, isErrorCode, type Problem } from "@tendon/protocol";
-import type { FastifyError, FastifyReply } from "fastify";
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { TendonError } from "../../errors.ts";
+
+const longestShown = 64;
 
 /** The problem document (RFC 9457) of an error. */
 export function problemOf(error: TendonError): Problem {
@@ -20,10 +22,8 @@ export async function sendProblem(reply: FastifyReply, error: TendonError): Prom
   if (challenge !== undefined) reply.header("www-authenticate", challenge);
   const { retryAfterMs } = error.context;
   if (typeof retryAfterMs === "number") reply.header("retry-after", Math.ceil(retryAfterMs / 1_000));
-  await reply
-    .code(error.kind.status)
-    .type("application/problem+json")
-    .send(JSON.stringify(problemOf(error)));
+  const problem = problemOf(error);
+  await reply.code(problem.status).type("application/problem+json").send(JSON.stringify(problem));
 }
 
 /** The challenge of RFC 6750. It names no authorization server, because the gateway issues the tokens itself. */
@@ -37,7 +37,10 @@ function challengeOf({ code, context }: TendonError, hadToken: boolean): string 
 }
 
 /** Turns an error of the HTTP framework into a TendonError. The details of an unexpected one go to the log only. */
-export function asTendonError(error: FastifyError | TendonError): TendonError {
+export function asTendonError(
+  error: FastifyError | TendonError,
+  request?: Pick<FastifyRequest, "headers" | "routeOptions">,
+): TendonError {
   if (error instanceof TendonError) return error;
   if (error.validation !== undefined) {
     const errors = readValidationErrors(error.validation);
@@ -48,7 +51,22 @@ export function asTendonError(error: FastifyError | TendonError): TendonError {
   const code = codeOfStatus(error.statusCode);
   if (code === undefined)
     return new TendonError("internal", "the request failed; the gateway's log has the details", {}, error);
-  return new TendonError(code, error.message, {}, error);
+  return new TendonError(code, hintFor(error.statusCode, request) ?? error.message, {}, error);
+}
+
+/** What to send instead, where the framework's message does not say it. */
+function hintFor(
+  status: number | undefined,
+  request: Pick<FastifyRequest, "headers" | "routeOptions"> | undefined,
+): string | undefined {
+  const bodyLimit = request?.routeOptions.bodyLimit;
+  if (status === 413 && bodyLimit !== undefined)
+    return `the body is larger than ${bodyLimit} bytes (${Math.floor(bodyLimit / 1024)} KiB)`;
+  if (status !== 415 || request === undefined) return undefined;
+  const type = request.headers["content-type"]?.slice(0, longestShown);
+  const given =
+    type === undefined ? "the body has no content type" : `a body of the type \`${type}\` is not accepted`;
+  return `${given}; send it with \`Content-Type: application/json\``;
 }
 
 /** The validator reports an unknown key twice; this keeps the report that names the key. */

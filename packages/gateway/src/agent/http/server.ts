@@ -102,21 +102,25 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     }
     next();
   });
-  http.setErrorHandler(async (error: TendonError, _request, reply) => {
-    const known = asTendonError(error);
+  http.setErrorHandler(async (error: TendonError, request, reply) => {
+    const known = asTendonError(error, request);
     if (known.code === "internal") settings.reportFault(known.cause ?? known);
     await sendProblem(reply, known);
   });
+  const methodsAt = collectMethods(http);
   http.decorate("sendUnknownPage", undefined);
   http.setNotFoundHandler(async (request, reply) => {
     if (http.sendUnknownPage !== undefined && isNavigation(request)) {
       guard.check(request);
       return await http.sendUnknownPage(request, reply);
     }
-    return await sendProblem(
-      reply,
-      new TendonError("not_found", `there is no route ${request.method} ${pathOf(request.url)}`),
-    );
+    const path = pathOf(request.url);
+    const detail = `there is no route ${request.method} ${path}`;
+    const methods = methodsAt(path);
+    if (methods.length === 0) return await sendProblem(reply, new TendonError("not_found", detail));
+    reply.header("allow", methods.join(", "));
+    const known = `${detail}; the methods there are ${methods.join(", ")}`;
+    return await sendProblem(reply, new TendonError("not_found", known, { status: 405 }));
   });
   requireKnownQuery(http);
   await describeRoutes(http, settings.version);
@@ -127,6 +131,20 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
 function isNavigation({ method, headers, url }: FastifyRequest): boolean {
   if (method !== "GET" || headers.accept?.includes("text/html") !== true) return false;
   return !programPaths.some((prefix) => url.startsWith(prefix));
+}
+
+/** Finds the methods of the REST routes at a path. */
+function collectMethods(http: Http): (path: string) => string[] {
+  const routes: { readonly pattern: RegExp; readonly methods: readonly string[] }[] = [];
+  http.addHook("onRoute", ({ url, method }) => {
+    if (!url.startsWith("/api/")) return;
+    const pattern = new RegExp(`^${url.replaceAll(".", "\\.").replaceAll(/:[a-z]+/g, "[^/]+")}/?$`);
+    routes.push({ pattern, methods: [method].flat() });
+  });
+  return (path) => {
+    const at = routes.filter(({ pattern }) => pattern.test(path));
+    return [...new Set(at.flatMap(({ methods }) => methods))];
+  };
 }
 
 function pathOf(url: string): string {

@@ -101,7 +101,9 @@ export class AgentView {
     if (address !== undefined) return address;
     const ours = this.selection.kind === "device" ? [] : nearNames(name, compactNames);
     const near = didYouMean(ours.length > 0 ? ours : toolset.near(this.principal, name, within));
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}${near}`);
+    // A tool that no list has can only be found by search.
+    const hint = near === "" && this.selection.kind !== "device" ? "; `tools_search` finds tools" : near;
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}${hint}`);
   }
 
   /** Whether the tool is listed with an output schema. */

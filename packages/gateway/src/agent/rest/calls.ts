@@ -1,6 +1,8 @@
-import { CallCheck, CallReply, CallRequest } from "@tendon/protocol";
+import { CallCheck, CallReply, CallRequest, isObject } from "@tendon/protocol";
+import type { FastifyError, FastifyRequest } from "fastify";
 import Type from "typebox";
-import { failures, type Http } from "../http/http.ts";
+import { TendonError } from "../../errors.ts";
+import { asTendonError, failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { ClientDisconnect } from "./client-disconnect.ts";
 import { IdempotencyHeaders, once, originOf } from "./route-parts.ts";
@@ -34,6 +36,7 @@ export function callRoutes(http: Http, services: Services): void {
         body: CallRequest,
         response: { 200: CallReply, ...failures },
       },
+      errorHandler: hintAtArguments,
     },
     (request, reply) => {
       const { device, tool } = request.params;
@@ -60,10 +63,21 @@ export function callRoutes(http: Http, services: Services): void {
         body: CheckRequest,
         response: { 200: CallCheck, ...failures },
       },
+      errorHandler: hintAtArguments,
     },
     (request) => {
       const { device, tool } = request.params;
       return services.calls.check(request.principal, device, tool, request.body.arguments ?? {});
     },
   );
+}
+
+/** A frequent mistake: the tool's arguments as the body itself. */
+function hintAtArguments(error: FastifyError, request: FastifyRequest): never {
+  const { body } = request;
+  const unknown = error.validation?.some(({ keyword }) => keyword === "additionalProperties") === true;
+  if (!unknown || !isObject(body) || body["arguments"] !== undefined) throw error;
+  const { code, message, context } = asTendonError(error, request);
+  const hint = 'send the arguments of the tool as `{"arguments":{…}}`';
+  throw new TendonError(code, `${message}; ${hint}`, context, error);
 }

@@ -31,7 +31,7 @@ export function controlRoutes(http: Http, services: Services): void {
         response: { 200: ControlResponse, "4xx": failed("4xx"), "5xx": failed("5xx") },
       },
       errorHandler(error: FastifyError, request, reply) {
-        const known = asTendonError(error);
+        const known = asTendonError(error, request);
         if (!answeredAsControl.has(known.code)) throw error;
         const decoded = error.validation === undefined ? undefined : decodeControl(request.body);
         // The same text as over MQTT.

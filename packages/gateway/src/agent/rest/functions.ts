@@ -12,6 +12,7 @@ import {
   isObject,
   type JsonObject,
   limits,
+  nearNames,
 } from "@tendon/protocol";
 import type { FastifyReply } from "fastify";
 import Type from "typebox";
@@ -140,8 +141,15 @@ async function run(
   }
   const address = services.toolset.resolve(principal, name);
   if (address === undefined) {
-    const near = didYouMean(services.toolset.near(principal, name));
-    throw new TendonError("tool_unknown", `no function is called \`${name}\`${near}`);
+    const ours = nearNames(
+      name,
+      compactFunctions.map((known) => known.name),
+    );
+    const near = didYouMean(ours.length > 0 ? ours : services.toolset.near(principal, name));
+    throw new TendonError(
+      "tool_unknown",
+      `no function is called \`${name}\`${near || "; `tools_search` finds tools"}`,
+    );
   }
   const signal = reply === undefined ? undefined : new ClientDisconnect(reply);
   const done = await services.calls.call(principal, address.device, address.tool, args, {

@@ -87,7 +87,7 @@ function rpcErrorOf(error: TendonError): NonNullable<RpcReplyBody["error"]> {
   return {
     code: own?.code ?? kind.rpcCode,
     message: messageOf(error),
-    data: { ...(isObject(own?.data) ? own.data : {}), code, ...context },
+    data: { ...(isObject(own?.data) ? own.data : {}), code, retryable: kind.retryable, ...context },
   };
 }
 
