@@ -36,6 +36,14 @@ export async function mcpToken(options: TargetOptions): Promise<McpToken> {
   return { token: kept ?? (await make(target, file)), file };
 }
 
+/** The token that the data folder has, without creating one. */
+export function keptMcpToken(options: TargetOptions): McpToken | undefined {
+  const target = readTarget(options);
+  const file = path.join(target.dataFolder, fileFor(target));
+  const token = read(file);
+  return token === undefined ? undefined : { token, file };
+}
+
 /** A remote gateway's token is kept under its host, so that no other gateway receives it. */
 function fileFor({ own, url }: Target): string {
   return own ? mcpTokenFile : `${mcpTokenFile}-${new URL(url).host.replaceAll(/[^\w.-]/g, "_")}`;

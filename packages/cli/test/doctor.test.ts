@@ -271,7 +271,7 @@ describe("tendon doctor", () => {
     await known.process.end();
   });
 
-  it("finds the gateway of this folder, creates the client token, and warns when it was revoked", async () => {
+  it("finds the gateway of this folder, creates the client token only on request, and warns when it was revoked", async () => {
     const cwd = folder();
     const { process: gateway, url } = await startServe(cwd);
     onTestFinished(() => void gateway.end());
@@ -280,11 +280,18 @@ describe("tendon doctor", () => {
     expect(first.of("gateway")).toMatchObject([{ state: "ok", message: `running at ${url}, ready` }]);
     expect(first.of("port")).toEqual([]);
     const file = path.join(cwd, "data", "mcp-token");
+    expect(first.of("client token")).toMatchObject([
+      { state: "ok", message: expect.stringContaining("tendon doctor --create-token") },
+    ]);
+    expect(fs.existsSync(file)).toBe(false);
+    expect(JSON.parse((await run(["token", "list", "--json"], { cwd })).stdout)).toEqual({ tokens: [] });
+    const made = await run(["doctor", "--create-token"], { cwd });
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining(`mcp-token is valid`) });
     const token = fs.readFileSync(file, "utf8").trim();
     const admin = fs.readFileSync(path.join(cwd, "data", "admin-token"), "utf8").trim();
-    expect(first.of("client token")).toMatchObject([{ state: "ok" }]);
     const shown = await run(["doctor"], { cwd });
-    for (const secret of [token, admin]) expect(first.stdout + shown.stdout).not.toContain(secret);
+    for (const secret of [token, admin])
+      expect(first.stdout + made.stdout + shown.stdout).not.toContain(secret);
     expect(shown.stdout).toContain(`${url}/api/v1/devices`);
 
     const list = await run(["token", "list", "--json"], { cwd });

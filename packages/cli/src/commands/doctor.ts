@@ -1,19 +1,20 @@
 import path from "node:path";
 import { clientConnection, clientSnippets } from "../client-snippets.ts";
 import { examine, type Finding } from "../doctor/doctor.ts";
-import { type McpToken, mcpToken } from "../mcp-token.ts";
+import { keptMcpToken, type McpToken, mcpToken } from "../mcp-token.ts";
 import { colours, plain, plainLines, print, printJson } from "../output.ts";
 import { ownCommand } from "../own-command.ts";
-import { dataFolderOf, findTarget, type TargetOptions } from "../target.ts";
+import { dataFolderOf, findTarget, readTarget, type TargetOptions } from "../target.ts";
 
 interface DoctorOptions extends TargetOptions {
   readonly config?: string;
+  readonly createToken?: boolean;
   readonly json?: boolean;
 }
 
 /** Exits with 1 when a check fails, so that the gateway or a board would not work. */
 export async function doctor(options: DoctorOptions): Promise<void> {
-  const target = findTarget(options);
+  const target = options.createToken === true ? readTarget(options) : findTarget(options);
   const clientToken = target === undefined ? undefined : await readClientToken(options);
   const { findings, running, url } = await examine(target, { ...options, clientToken });
   const place = { dataFolder: dataFolderOf(options), url, certificate: target?.certificate };
@@ -39,13 +40,8 @@ function show({ check, state, message, why, todo }: Finding): void {
   if (todo !== undefined) print(`${indent}${colours.dim("do")}   ${plain(todo)}`);
 }
 
-/** Creates the token, because the snippets name its file. If that fails, the first client reports why. */
 async function readClientToken({ token: _token, ...options }: DoctorOptions): Promise<McpToken | undefined> {
-  try {
-    return await mcpToken(options);
-  } catch {
-    return undefined;
-  }
+  return options.createToken === true ? await mcpToken(options) : keptMcpToken(options);
 }
 
 interface Place {

@@ -55,7 +55,12 @@ function readiness(target: Target, parts: Record<string, string>): Finding {
 
 /** Checks whether the gateway still accepts the token of desktop clients, if there is one. */
 export async function checkMcpToken(target: Target, kept: McpToken | undefined): Promise<Finding[]> {
-  if (kept?.file === undefined) return [];
+  if (kept === undefined) {
+    const created =
+      "`tendon mcp` creates it when a client first starts it; `tendon doctor --create-token` creates it now";
+    return target.own ? [fine("client token", `none yet: ${created}`)] : [];
+  }
+  if (kept.file === undefined) return [];
   const { token, file } = kept;
   try {
     await new GatewayClient({ ...target, token }).get("/devices?limit=1");
