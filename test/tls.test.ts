@@ -93,6 +93,25 @@ describe("with tls.cert and tls.key", () => {
     await attempt;
   });
 
+  it("[TLS-1] with `mqtt.port: off`, MQTT has no plain port, and boards get the port of TLS", async () => {
+    const files = selfSigned();
+    const site = await openSite({ config: { tls: files, mqtt: { port: "off", tlsPort: 0 } } });
+    const { mqtt, mqtts, deviceMqtt } = site.tendon.addresses;
+    expect(mqtt).toBe(mqtts);
+    expect(deviceMqtt).toBe(new URL(mqtt).host);
+    expect((await dial(portOf(mqtt))).socket.encrypted).toBe(true);
+    const { body } = await site.rest("POST", "/devices/provision", {
+      id: "02:00:00:00:00:09",
+      clientId: "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a09",
+    });
+    expect(body).toMatchObject({ mqtt: { endpoint: deviceMqtt } });
+    const { body: settings } = await site.rest("GET", "/settings");
+    expect(settings["settings"]).toContainEqual(expect.objectContaining({ name: "mqtt.port", value: "off" }));
+    const plain = await openSite({ config: { mqtt: { port: "off" } } }).catch((error: unknown) => error);
+    expect(plain).toBeInstanceOf(StartError);
+    expect((plain as StartError).message).toContain("`mqtt.port: off` needs tls.cert and tls.key");
+  });
+
   it("[TLS-1] apps connect over wss", async () => {
     const files = selfSigned();
     const site = await secureSite(files);

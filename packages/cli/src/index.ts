@@ -53,7 +53,11 @@ function build(): Command {
     .option("--demo", "add virtual devices to try out; does not change any policy")
     .option("--host <address>", "address to listen on (default 127.0.0.1)")
     .option("--port <number>", "port to listen on, 0 for any free one (default 8000)", wholeNumber)
-    .option("--mqtt-port <number>", "port for MQTT, 0 for any free one (default 1883)", wholeNumber)
+    .option(
+      "--mqtt-port <number>",
+      "port for MQTT, 0 for any free one, off for MQTT with TLS only (default 1883)",
+      (text) => (text === "off" ? text : wholeNumber(text)),
+    )
     .option("--data <folder>", "data folder, for everything that survives a restart (default ./data)")
     .option(
       "--config <file>",
@@ -160,6 +164,7 @@ function build(): Command {
 
   gatewayCommand(program, "doctor", "check this installation and print how to connect clients")
     .option("--config <file>", "configuration file to check")
+    .option("--create-token", "create the token of desktop clients, DATA/mcp-token, if it is missing")
     .action(async (options) => (await import("./commands/doctor.ts")).doctor(options));
 
   described(program, "init", "write a tendon.yaml: three questions, or their flags")

@@ -35,7 +35,7 @@ export interface RunningSettings {
   readonly mqtt: {
     /** Without user name and password. */
     readonly broker?: string;
-    readonly port: number;
+    readonly port: number | "off";
     readonly tlsPort?: number;
     readonly publicEndpoint?: string;
   };

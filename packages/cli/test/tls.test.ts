@@ -107,6 +107,21 @@ describe("commands over TLS", () => {
     expect((await process.end()).code).toBe(0);
   });
 
+  it("[TLS-1] show that MQTT is available with TLS only, after --mqtt-port off", async () => {
+    certify("IP:127.0.0.1");
+    const cwd = folder.path;
+    const process = start(["serve", "--port", "0", "--mqtt-port", "off"], { cwd, env });
+    const [, shown = ""] = await process.until("stdout", /apps \(MQTT with TLS\) +(\S+)[\s\S]*try /);
+    expect(shown).toMatch(/^mqtts:/);
+    expect(process.stdout).not.toMatch(/apps \(MQTT\)|mqtt:\/\//);
+    expect(process.stdout).toContain(`devices (MQTT)         ${new URL(shown).host}`);
+    const { stdout } = await run(["doctor"], { cwd });
+    expect(stdout).not.toContain("off:");
+    await process.end();
+    const config = await run(["config", "check"], { cwd, env: { TENDON_MQTT_PORT: "on" } });
+    expect(config.stderr + config.stdout).toContain("must be a whole number from 0 to 65535, or off");
+  });
+
   it("[TLS-1] report a key that does not match the certificate in one sentence", async () => {
     certify("IP:127.0.0.1");
     const key = fs.readFileSync(path.join(folder.path, "key.pem"));

@@ -80,7 +80,7 @@ export interface Addresses {
   readonly ota: string;
   /** The WebSocket address for devices. */
   readonly deviceWebSocket: string;
-  /** MQTT for programs on this machine. */
+  /** MQTT for programs on this machine; with TLS if the broker has no port without it. */
   readonly mqtt: string;
   /** The same with TLS; `undefined` without a certificate, or with an external broker. */
   readonly mqtts: string | undefined;
@@ -98,7 +98,8 @@ export interface AddressSettings {
   readonly publicUrl: string | undefined;
   /** The host of the external broker, if there is one. */
   readonly mqttHost: string | undefined;
-  readonly mqttPort: number;
+  /** `undefined` if the broker has no port without TLS. */
+  readonly mqttPort: number | undefined;
   readonly mqttTlsPort?: number | undefined;
   readonly publicEndpoint: string | undefined;
 }
@@ -116,9 +117,10 @@ export function addressesOf(settings: AddressSettings): Addresses {
     public: open,
     ota: `${open}/xiaozhi/ota/`,
     deviceWebSocket: `${open.replace(/^http/, "ws")}/xiaozhi/v1/`,
-    mqtt: `mqtt://${mqttHost ?? here}:${mqttPort}`,
+    mqtt:
+      mqttPort === undefined ? `mqtts://${here}:${mqttTlsPort}` : `mqtt://${mqttHost ?? here}:${mqttPort}`,
     mqtts: mqttTlsPort === undefined ? undefined : `mqtts://${here}:${mqttTlsPort}`,
-    deviceMqtt: `${endpointHost}:${endpointPort ?? mqttPort}`,
+    deviceMqtt: `${endpointHost}:${endpointPort ?? mqttPort ?? mqttTlsPort}`,
     audioHost: publicHost,
   };
 }

@@ -17,7 +17,7 @@ interface ServeOptions {
   readonly demo?: boolean;
   readonly host?: string;
   readonly port?: number;
-  readonly mqttPort?: number;
+  readonly mqttPort?: number | "off";
   readonly data?: string;
   readonly config?: string;
   readonly allowOpen?: boolean;
@@ -99,7 +99,8 @@ function announce(tendon: Tendon, json: boolean): void {
     ["devices (MQTT)", tendon.addresses.deviceMqtt],
   ];
   // Apps cannot use an external broker, because it does not know the gateway's tokens.
-  if (tendon.config.mqtt.broker === undefined) rows.push(["apps (MQTT)", tendon.addresses.mqtt]);
+  const { broker, port } = tendon.config.mqtt;
+  if (broker === undefined && port !== "off") rows.push(["apps (MQTT)", tendon.addresses.mqtt]);
   if (tendon.addresses.mqtts !== undefined) rows.push(["apps (MQTT with TLS)", tendon.addresses.mqtts]);
   const { adminToken } = tendon;
   if (adminToken !== undefined) {

@@ -134,10 +134,15 @@ function addressesFrom({ http, mqtt, tls }: Config, runningAt: string | undefine
     mqttHost: broker?.hostname,
     mqttPort:
       broker === undefined
-        ? mqtt.port || anyPort
+        ? portOf(mqtt.port)
         : Number(broker.port || (broker.protocol === "mqtts:" ? 8883 : 1883)),
+    mqttTlsPort: broker === undefined && tls.cert !== undefined ? (mqtt.tlsPort ?? 8883) : undefined,
     publicEndpoint: mqtt.publicEndpoint,
   });
+}
+
+function portOf(port: Config["mqtt"]["port"]): number | undefined {
+  return port === "off" ? undefined : port || anyPort;
 }
 
 async function addressFindings(config: Config, addresses: Addresses): Promise<Finding[]> {

@@ -18,7 +18,8 @@ export async function checkPorts(config: Config): Promise<Finding[]> {
   const { http, mqtt, tls } = config;
   const wanted: Wanted[] = [{ check: "port", port: http.port, setting: "--port or http.port" }];
   if (mqtt.broker === undefined) {
-    wanted.push({ check: "MQTT port", port: mqtt.port, setting: "--mqtt-port or mqtt.port" });
+    if (mqtt.port !== "off")
+      wanted.push({ check: "MQTT port", port: mqtt.port, setting: "--mqtt-port or mqtt.port" });
     if (tls.cert !== undefined)
       wanted.push({ check: "MQTT TLS port", port: mqtt.tlsPort ?? mqttTlsPort, setting: "mqtt.tlsPort" });
   }

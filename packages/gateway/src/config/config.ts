@@ -223,6 +223,9 @@ function readEnvironment(env: NonNullable<ConfigSources["env"]>, problems: Probl
 
 /** Text that does not match its type stays text, so that the schema reports the error. */
 function readValue(text: string, schema: TSchema): unknown {
+  const { anyOf } = schema as { anyOf?: readonly TSchema[] };
+  if (anyOf !== undefined)
+    return anyOf.map((one) => readValue(text, one)).find((value) => typeof value !== "string") ?? text;
   const type = (schema as { type?: string }).type;
   if (type === "integer" || type === "number")
     return text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : text;

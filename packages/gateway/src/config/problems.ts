@@ -1,6 +1,7 @@
 /** Turns validation errors into sentences that name the place and the expected value. */
 import { didYouMean, editDistance, inWords } from "@tendon/protocol";
 import type { TSchema } from "typebox";
+import { typeOf } from "./reference.ts";
 
 export interface Problem {
   readonly where: string;
@@ -32,11 +33,14 @@ export function explainProblem(error: SchemaError, schema: TSchema, places: Plac
       message: `unknown setting \`${[...at, key].join(".")}\`${hint(key, known)}`,
     }));
   }
-  const description = (schemaAt(schema, at) as { description?: string } | undefined)?.description;
+  const expected = schemaAt(schema, at) as { anyOf?: unknown; description?: string } | undefined;
+  const description = expected?.description;
+  // The validator also reports each of the alternatives.
+  if (expected?.anyOf !== undefined && error.keyword !== "anyOf") return [];
   return [
     {
       where: placeOf(at, places),
-      message: `\`${at.join(".")}\` ${expectation(error)}${description === undefined ? "" : ` (${description})`}`,
+      message: `\`${at.join(".")}\` ${expectation(error, expected)}${description === undefined ? "" : ` (${description})`}`,
     },
   ];
 }
@@ -50,7 +54,8 @@ export function explainVariable(name: string, known: readonly string[], fileOnly
     : `is not a setting; did you mean ${near}?`;
 }
 
-function expectation(error: SchemaError): string {
+function expectation(error: SchemaError, expected: object | undefined): string {
+  if (error.keyword === "anyOf" && expected !== undefined) return `must be a ${typeOf(expected)}`;
   const { allowedValues } = error.params as { allowedValues?: unknown[] };
   if (allowedValues !== undefined) return `must be one of ${allowedValues.join(", ")}`;
   return inWords(error);

@@ -41,6 +41,8 @@ export interface Setting {
 
 interface Annotated {
   readonly type?: string;
+  readonly const?: unknown;
+  readonly anyOf?: readonly Annotated[];
   readonly enum?: readonly unknown[];
   readonly minimum?: number;
   readonly exclusiveMinimum?: number;
@@ -70,7 +72,10 @@ export function settingsReference(schema: TSchema = ConfigSchema): Setting[] {
   });
 }
 
-function typeOf({ type, enum: choices, minimum, exclusiveMinimum, maximum }: Annotated): string {
+export function typeOf(schema: Annotated): string {
+  const { type, const: only, anyOf, enum: choices, minimum, exclusiveMinimum, maximum } = schema;
+  if (anyOf !== undefined) return anyOf.map(typeOf).join(", or ");
+  if (only !== undefined) return String(only);
   if (choices !== undefined) return choices.map(String).join(", ");
   if (type === "integer" || type === "number") {
     const from = minimum ?? exclusiveMinimum;

@@ -76,10 +76,10 @@ export const ConfigSchema = Type.Object(
     ),
     mqtt: Type.Object(
       {
-        port: Type.Integer({
-          ...Port,
+        port: Type.Union([Port, Type.Literal("off")], {
           default: 1883,
-          description: "Port of the embedded MQTT broker, on `http.host`; 0 selects a free port",
+          description:
+            "Port of the embedded MQTT broker without TLS, on `http.host`; 0 selects a free port. `off`, with a certificate: MQTT with TLS only",
           page: "reference/mqtt.md",
         }),
         tlsPort: Type.Optional(

@@ -8,7 +8,7 @@ interface AddressConfig {
   readonly http: { readonly host: string; readonly publicUrl?: string; readonly trustProxy: boolean };
   readonly mqtt: {
     readonly broker?: string;
-    readonly port: number;
+    readonly port: number | "off";
     readonly tlsPort?: number;
     readonly publicEndpoint?: string;
   };
@@ -19,7 +19,7 @@ interface AddressConfig {
 interface Listening {
   readonly url: string;
   /** The actual ports, also if port 0 was configured. */
-  readonly ports: { readonly http: number; readonly mqtt: number };
+  readonly ports: { readonly http: number; readonly mqtt: number | undefined };
   /** The path of a certificate that commands trust, regardless of its issuer. */
   readonly certificate: string | undefined;
   /** Whether the gateway locked the data folder. Commands use the lock to see whether it runs. */
@@ -40,7 +40,7 @@ export function writeRunFile(config: AddressConfig, listening: Listening): () =>
     http: { host, port: ports.http, publicUrl, trustProxy },
     mqtt: {
       broker: broker && withoutCredentials(broker),
-      port: broker === undefined ? ports.mqtt : port,
+      port: broker === undefined ? (ports.mqtt ?? "off") : port,
       tlsPort,
       publicEndpoint,
     },

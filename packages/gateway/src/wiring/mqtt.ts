@@ -13,8 +13,8 @@ import { type Credentials, type DeviceSignIn, SeenClients } from "../provisionin
 import type { Store } from "../store/store.ts";
 
 export interface MqttTransport {
-  /** The port for devices: that of the external broker, if one is configured. */
-  readonly port: number;
+  /** The port for devices: that of the external broker, if one is configured. `undefined` without a plain port. */
+  readonly port: number | undefined;
   /** The TLS port of the embedded broker, if there is a certificate. */
   readonly tlsPort: number | undefined;
   readonly host: string | undefined;
@@ -128,11 +128,15 @@ async function listen(
   certificate: Certificate | undefined,
 ): Promise<Pick<MqttTransport, "port" | "tlsPort">> {
   if (certificate === undefined) {
-    return { port: await broker.listen(http.host, mqtt.port), tlsPort: undefined };
+    return { port: await listenPlain(broker, http.host, mqtt.port), tlsPort: undefined };
   }
   const secure = await broker.listen(http.host, mqtt.tlsPort ?? tlsPort, certificate.pair);
   certificate.serve((pair) => broker.useKeys(pair));
-  return { port: await broker.listen(http.host, mqtt.port), tlsPort: secure };
+  return { port: await listenPlain(broker, http.host, mqtt.port), tlsPort: secure };
+}
+
+async function listenPlain(broker: EmbeddedBroker, host: string, port: Config["mqtt"]["port"]) {
+  return port === "off" ? undefined : await broker.listen(host, port);
 }
 
 /** [MQT-10] The user name is the client id, so that the broker's ACL can restrict each client to its own topic. */

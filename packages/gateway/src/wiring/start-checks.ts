@@ -69,8 +69,12 @@ function checkOpenAdmission(config: Config, { allowOpen }: CheckOptions): void {
 
 function checkTlsPort({ mqtt, tls }: Config): void {
   // With an external broker the port is the broker's, and the gateway listens on none.
-  if (mqtt.broker !== undefined || mqtt.tlsPort === undefined || tls.cert !== undefined) return;
-  throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
+  if (mqtt.broker !== undefined || tls.cert !== undefined) return;
+  if (mqtt.tlsPort !== undefined) throw new StartError("mqtt.tlsPort needs tls.cert and tls.key.");
+  if (mqtt.port === "off")
+    throw new StartError(
+      "`mqtt.port: off` needs tls.cert and tls.key: MQTT is then available with TLS only.",
+    );
 }
 
 /** The firmware accepts any text as an address and fails at the first photo. */
