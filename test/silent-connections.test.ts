@@ -53,6 +53,20 @@ describe("a connection to the HTTP port", () => {
     await until(() => silent.ended && slow.ended, "the end of both");
   });
 
+  it("is closed when the body of a board's request is not complete within 20 s", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const slow = await Caller.connect(site.url);
+    const head = `POST /xiaozhi/ota/ HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n`;
+    slow.say(`${head}device-id: 02:00:00:00:00:01\r\nclient-id: slow\r\ncontent-length: 100\r\n\r\n{`);
+    expect((await fetch(`${site.url}/healthz`)).status).toBe(200);
+    clock.advance(19_000);
+    expect((await fetch(`${site.url}/healthz`)).status).toBe(200);
+    expect(slow.ended).toBe(false);
+    clock.advance(1_000);
+    await until(() => slow.ended, "its end");
+  });
+
   it("stays open for more requests after the first one", async () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });

@@ -80,6 +80,35 @@ describe("bytes before CONNECT", () => {
     expect((await site.rest("GET", "/devices")).body["devices"]).toEqual([]);
   });
 
+  it.each([
+    ["NUL", Buffer.from("a\u0000b")],
+    ["bytes that are not UTF-8", Buffer.from([0x61, 0xff, 0xfe])],
+  ])("[MQT-3] a client id with %s is rejected", async (_, name) => {
+    const site = await openSite();
+    const socket = await socketTo(site);
+    const token = Buffer.from(adminToken);
+    const text = (bytes: Buffer) => [bytes.length >> 8, bytes.length & 0xff, ...bytes];
+    const body = [
+      ...[0, 4, 0x4d, 0x51, 0x54, 0x54, 4, 0xc2, 0, 60],
+      ...[...text(name), ...text(Buffer.from("app")), ...text(token)],
+    ];
+    const answers = new Inbox<Buffer>("CONNACK");
+    socket.on("data", (chunk: Buffer) => answers.put(chunk));
+    socket.write(Buffer.from([0x10, body.length, ...body]));
+    expect([...(await answers.take())]).toEqual([0x20, 2, 0, 2]);
+    await ended(socket);
+  });
+
+  it.each([
+    ["NUL", Buffer.from("tendon/a\u0000b")],
+    ["bytes that are not UTF-8", Buffer.from([0x74, 0xff, 0xfe])],
+  ])("[MQT-3] a message to a topic with %s ends the connection", async (_, topic) => {
+    const site = await openSite();
+    const app = await MqttApp.open(site);
+    app.wire.socket.write(Buffer.from([0x30, topic.length + 3, 0, topic.length, ...topic, 0x78]));
+    await app.wire.ended;
+  });
+
   it("[MQT-3] 64 MB from one socket use neither memory nor time", async () => {
     const site = await openSite();
     const before = process.memoryUsage().rss;

@@ -16,6 +16,11 @@ export function scopedClientId(clientId: string, password: Buffer | undefined): 
   return `${owner}/${clientId === "" ? hash("sha256", `${Math.random()}`, "hex").slice(0, 16) : clientId}`;
 }
 
+/** Text that MQTT forbids: with NUL, or decoded from bytes that are not UTF-8. */
+export function isMalformed(text: string): boolean {
+  return text.includes("\u0000") || text.includes("\ufffd");
+}
+
 /** [MQT-5] The topic of messages to a device, with or without a subscription. */
 export function pushTopic(clientId: string): string {
   return `devices/p2p/${clientId}`;

@@ -9,7 +9,7 @@ import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
 import { noDelivery } from "./aedes-overrides.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
-import { isDevice, pushTopic, scopedClientId } from "./client-ids.ts";
+import { isDevice, isMalformed, pushTopic, scopedClientId } from "./client-ids.ts";
 import { ConnectionGate } from "./connection-gate.ts";
 import type { App, BrokerClaim, OpenDevice } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
@@ -70,9 +70,10 @@ export class EmbeddedBroker {
       },
       authenticate: (client, username, password, done) =>
         this.#authenticate(client, username, password, done),
-      authorizePublish: (_client, packet, done) => {
+      authorizePublish: (client, packet, done) => {
         // The broker stores no retained messages.
         packet.retain = false;
+        if (isMalformed(packet.topic)) client?.close();
         done(null);
       },
       published: (packet, client: Client | null, done) => {
@@ -209,6 +210,10 @@ export class EmbeddedBroker {
       refuse("shutting_down", "the gateway is stopping", UNAVAILABLE);
       return;
     }
+    if (isMalformed(client.id)) {
+      refuse("bad_request", "the client id has characters that MQTT forbids", BAD_CLIENT_ID);
+      return;
+    }
     if (client.id.length > limits.mqttClientIdLength.max) {
       refuse(limits.mqttClientIdLength.error, "the client id is too long", BAD_CLIENT_ID);
       return;
@@ -340,7 +345,7 @@ export class EmbeddedBroker {
 
   #maySubscribe(client: Client, filter: string): boolean {
     const peer = this.#peers.get(client);
-    if (peer === undefined || filter.length > limits.mqttTopicLength.max) return false;
+    if (peer === undefined || filter.length > limits.mqttTopicLength.max || isMalformed(filter)) return false;
     if (peer.kind === "device") return filter === pushTopic(peer.clientId);
     if (peer.filters.has(filter)) return true;
     if (!filter.startsWith(appRoot) || peer.filters.size >= limits.mqttSubscriptions.max) return false;

@@ -48,6 +48,8 @@ export interface HttpSettings {
 const handshakeMs = 10_000;
 /** For a whole request: enough for a firmware image over a slow network. */
 const requestMs = 180_000;
+/** A board sends its request for settings at once, and anybody may pretend to be one. */
+const boardBodyMs = 20_000;
 /** Paths of devices, whose firmware sends Host without a port, and of probes, which may use any name. */
 const open = ["/xiaozhi/", "/vision/", "/healthz", "/readyz"];
 /** No cache keeps an answer of the interface, and no browser guesses what it is. */
@@ -101,6 +103,10 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       if (cors.answers(request, reply)) return;
     }
     next();
+  });
+  http.addHook("preParsing", (request, _reply, payload, next) => {
+    if ((request.routeOptions.url ?? "").startsWith("/xiaozhi")) boundBody(request, settings.clock);
+    next(null, payload);
   });
   http.setErrorHandler(async (error: TendonError, request, reply) => {
     const known = asTendonError(error, request);
@@ -173,4 +179,11 @@ function endSilentConnections(server: Server, clock: Clock, tls: boolean): void 
     }
   });
   server.once("close", () => timer.cancel());
+}
+
+/** Closes the connection if the body is not complete in time. */
+function boundBody({ raw }: FastifyRequest, clock: Clock): void {
+  const late = clock.after(boardBodyMs, () => raw.destroy());
+  raw.once("end", () => late.cancel());
+  raw.once("close", () => late.cancel());
 }
