@@ -67,12 +67,12 @@ describe("[DRI-1] a changed tool", () => {
         what: [part],
         before: expect.stringMatching(/^[0-9a-f]{16}$/),
         after: expect.stringMatching(/^[0-9a-f]{16}$/),
-        quarantined: false,
+        quarantined: true,
       },
     ]);
     expect(said.changed?.[0]?.after).not.toBe(said.changed?.[0]?.before);
     const { body } = await site.rest("GET", `/devices/${firstDevice}/tools?user=true`);
-    expect(body["tools"]).toMatchObject([{ changed: { what: [part], quarantined: false } }]);
+    expect(body["tools"]).toMatchObject([{ changed: { what: [part], quarantined: true } }]);
   });
 
   it("is not reported for another order of keys or for hidden characters", async () => {
@@ -99,8 +99,8 @@ describe("[DRI-1] a changed tool", () => {
     });
   });
 
-  it("keeps working by default", async () => {
-    const site = await openSite();
+  it("keeps working if the quarantine is off", async () => {
+    const site = await openSite({ config: { access: { quarantine: false } } });
     const device = await site.join({ tools: [lamp] });
     await relist(site, device, [poisoned]);
     expect(await shown(site)).toEqual([name]);
@@ -110,8 +110,8 @@ describe("[DRI-1] a changed tool", () => {
   });
 });
 
-describe("[DRI-3] with a quarantine", () => {
-  const config = { access: { quarantine: true } };
+describe("[DRI-3] the quarantine", () => {
+  const config = {};
 
   it("hides a changed tool and rejects its calls at every interface, but not the other tools", async () => {
     const site = await openSite({ config });

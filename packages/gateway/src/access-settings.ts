@@ -55,9 +55,9 @@ export const AccessSettings = Type.Object(
       description: "The effect for a call that no rule matches",
     }),
     quarantine: Type.Boolean({
-      default: false,
+      default: true,
       description:
-        "Quarantine a known tool that has changed until an operator accepts it: `tendon device changes`, `tendon device accept`",
+        "Quarantine a known tool that has changed until an operator accepts it: `tendon device changes`, `tendon device accept`. `false` only reports the change",
     }),
     urlHosts: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
       default: [],

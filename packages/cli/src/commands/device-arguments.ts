@@ -31,12 +31,13 @@ export function addDeviceCommand(program: Command): Command {
     .argument("[device]", "id or alias; all devices by default")
     .action(async (name, options) => (await import("./device-changes.ts")).toolChanges(name, options));
   gatewayOptions(device.command("accept"))
-    .description("Accept a changed tool.")
-    .argument("<device>", "id or alias")
-    .argument("<tool>", "name of the tool")
+    .description("Accept changed tools: one, all of a device, or all of every device with --all.")
+    .argument("[device]", "id or alias")
+    .argument("[tool]", "name of the tool; all changed tools of the device by default")
+    .option("--all", "accept all changes of all devices; review them first with `device changes`")
     .option("--digest <digest>", "accept only this digest, as shown by `device changes`")
     .action(async (name, tool, options) =>
-      (await import("./device-changes.ts")).acceptTool(name, tool, options),
+      (await import("./device-changes.ts")).acceptTools(name, tool, options),
     );
   gatewayOptions(device.command("rename"))
     .description("Give a device another alias. The old alias keeps working.")

@@ -59,22 +59,45 @@ function show(device: string, changes: ToolChanges["changes"]): void {
   }
 }
 
-/** Accepts the tool's current version, or only the version with the given digest. */
-export async function acceptTool(
-  device: string,
-  tool: string,
-  options: ChangesOptions & { readonly digest?: string },
-): Promise<void> {
-  const client = new GatewayClient(readTarget(options));
-  const digest = options.digest ?? (await digestOf(client, device, tool));
-  await client.post(`${at(device)}/tools/${encodeURIComponent(tool)}/accept`, { digest });
-  if (options.json === true) printJson({ device, tool, digest });
-  else print(`accepted the current version of ${plain(tool)} on ${device}`);
+interface AcceptOptions extends ChangesOptions {
+  readonly digest?: string;
+  readonly all?: boolean;
 }
 
-async function digestOf(client: GatewayClient, device: string, tool: string): Promise<string> {
+/** Accepts the current version of a tool, of all changed tools of a device, or of all devices. */
+export async function acceptTools(
+  device: string | undefined,
+  tool: string | undefined,
+  options: AcceptOptions,
+): Promise<void> {
+  if ((device === undefined) !== (options.all === true))
+    throw new OperationError("name a device, or accept the changes of all devices with --all");
+  if (options.digest !== undefined && tool === undefined)
+    throw new OperationError("--digest needs the name of the tool");
+  const client = new GatewayClient(readTarget(options));
+  const accepted: { device: string; tool: string; digest: string }[] = [];
+  for (const name of device === undefined ? await everyDevice(client) : [device])
+    for (const { tool: changed, digest } of await wanted(client, name, tool, options.digest)) {
+      await client.post(`${at(name)}/tools/${encodeURIComponent(changed)}/accept`, { digest });
+      accepted.push({ device: name, tool: changed, digest });
+    }
+  if (options.json === true) printJson({ accepted });
+  else if (accepted.length === 0) print("No tool has changed since it was first accepted.");
+  else
+    for (const each of accepted)
+      print(`accepted the current version of ${plain(each.tool)} on ${each.device}`);
+}
+
+async function wanted(
+  client: GatewayClient,
+  device: string,
+  tool: string | undefined,
+  digest: string | undefined,
+): Promise<{ readonly tool: string; readonly digest: string }[]> {
+  if (tool !== undefined && digest !== undefined) return [{ tool, digest }];
   const { changes } = await client.get<ToolChanges>(`${at(device)}/changes`);
-  const change = changes.find((each) => each.tool === tool);
-  if (change === undefined) throw new OperationError(`${device} has no changed tool named ${plain(tool)}`);
-  return change.after.digest;
+  const found = changes.filter((each) => tool === undefined || each.tool === tool);
+  if (tool !== undefined && found.length === 0)
+    throw new OperationError(`${device} has no changed tool named ${plain(tool)}`);
+  return found.map((each) => ({ tool: each.tool, digest: each.after.digest }));
 }
