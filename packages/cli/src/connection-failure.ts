@@ -10,6 +10,7 @@ import type { Problem } from "@tendon/protocol";
 import { errorTitles } from "@tendon/protocol/errors";
 import { NoGateway, OperationError } from "./errors.ts";
 import { fetchFrom, unanswered } from "./gateway-fetch.ts";
+import { ownCommand } from "./own-command.ts";
 import type { Target } from "./target.ts";
 
 export interface FailedRequest {
@@ -50,7 +51,7 @@ export async function explainNoAnswer(target: Target, request: FailedRequest): P
   }
   if (!request.begun && !isReset(code) && !code.startsWith("HPE_")) {
     return new NoGateway(
-      `No gateway answers at ${url}. Start one with \`tendon serve\`, or pass another address with --url.`,
+      `No gateway answers at ${url}. Start one with \`${ownCommand()} serve\`, or pass another address with --url.`,
     );
   }
   const found = request.begun ? "gone" : await identify(target);

@@ -4,6 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { type Tendon, TendonError } from "@tendon/gateway";
 import type { VirtualDevice } from "@tendon/simulator";
+import { shownCommand } from "./own-command.ts";
 
 const names = ["esp-box-3", "m5stack-core-s3", "bread-compact-wifi", "lichuang-dev"];
 const maxDevices = 16;
@@ -40,7 +41,7 @@ export class DemoDevices {
     if (this.#running.size >= maxDevices)
       throw new TendonError(
         "conflict",
-        `${maxDevices} virtual devices are running already. Start more with \`tendon simulate esp32\`.`,
+        `${maxDevices} virtual devices are running already. Start more with \`${shownCommand()} simulate esp32\`.`,
       );
     const [a, b] = randomBytes(2).toString("hex").match(/../g) ?? [];
     const name = names[this.#running.size % names.length] ?? "virtual-esp32";

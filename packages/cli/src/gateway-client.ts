@@ -95,6 +95,10 @@ export class GatewayClient extends TendonClient {
 
   #refused({ problem, status }: TendonApiError): OperationError {
     const message = messageOf(problem);
+    if ((status === 401 || problem.code === "forbidden") && this.target.tokenFromEnvironment === true) {
+      const instead = this.target.own ? "; unset it to use the data folder's" : "";
+      return new OperationError(`${message} (the token is that of TENDON_TOKEN${instead})`, problem);
+    }
     if (status !== 401 || this.target.token !== undefined) return new OperationError(message, problem);
     const hint = this.target.own
       ? "Pass a token with --token or TENDON_TOKEN."

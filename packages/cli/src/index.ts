@@ -65,7 +65,11 @@ function build(): Command {
     )
     .option("--allow-open", "allow open admission on an address that other machines can reach")
     .option("--json", "print one line of JSON when ready")
-    .action(async (options) => (await import("./commands/serve.ts")).serve(options));
+    .allowExcessArguments()
+    .action(async (options, { args }: Command) => {
+      checkNoArguments(args);
+      await (await import("./commands/serve.ts")).serve(options);
+    });
 
   gatewayCommand(program, "devices", "list the devices")
     .addOption(new Option("--online", "only connected devices").conflicts("offline"))
@@ -198,6 +202,16 @@ function build(): Command {
     command.exitOverride().showHelpAfterError("(run with --help for usage)");
   }
   return program;
+}
+
+/** npm reads the option of `npm start --port 9000` itself, and only its value reaches the command. */
+function checkNoArguments([first]: readonly string[]): void {
+  if (first === undefined) return;
+  const byNpm = process.env["npm_lifecycle_event"] === "start";
+  const hint = byNpm
+    ? " Write options after `--`, such as `npm start -- --port 8080`: npm keeps the others for itself."
+    : " Run it with --help for the list.";
+  throw new UsageError(`serve takes options only, got \`${first}\`.${hint}`);
 }
 
 /** Prints the error without a stack trace and returns the exit code: 1 the operation failed, 2 wrong usage. */

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { readRunningGateway } from "@tendon/gateway/running-gateway";
 import { NoGateway, UsageError } from "./errors.ts";
+import { ownCommand } from "./own-command.ts";
 
 export interface TargetOptions {
   readonly data?: string | undefined;
@@ -16,6 +17,8 @@ export interface TargetOptions {
 export interface Target {
   readonly url: string;
   readonly token: string | undefined;
+  /** Whether the token is that of the variable TENDON_TOKEN. */
+  readonly tokenFromEnvironment?: boolean;
   readonly dataFolder: string;
   /** Whether it is the gateway of the data folder, which may receive the tokens kept there. */
   readonly own: boolean;
@@ -60,7 +63,7 @@ export function requireRunning({ own, url, dataFolder }: Target): void {
 
 function notRunning(dataFolder: string): NoGateway {
   return new NoGateway(
-    `No gateway is running with the data folder ${dataFolder}. Start one with \`tendon serve --data ${dataFolder}\`, ` +
+    `No gateway is running with the data folder ${dataFolder}. Start one with \`${ownCommand()} serve --data ${dataFolder}\`, ` +
       "pass another data folder with --data, or a remote gateway with --url and --token.",
   );
 }
@@ -78,6 +81,7 @@ export function findTarget(options: TargetOptions, env: NodeJS.ProcessEnv = proc
   return {
     url,
     token: options.token ?? env["TENDON_TOKEN"] ?? kept,
+    tokenFromEnvironment: options.token === undefined && env["TENDON_TOKEN"] !== undefined,
     dataFolder,
     own,
     certificate: own ? announced.certificate : undefined,

@@ -69,7 +69,7 @@ describe("tendon device", () => {
     const board = start(waits, { cwd });
     const [, code = ""] = await board.until(
       "stdout",
-      /shows the code (\d{6}); approve it with `tendon device approve \1`/,
+      /shows the code (\d{6}); approve it with `node \S+tendon\.js device approve \1`/,
     );
     expect((await run(["device", "pending"], { cwd })).stdout).toContain(id);
     expect((await run(["devices", "--online"], { cwd })).stdout).not.toContain(id);
@@ -106,7 +106,7 @@ describe("tendon device", () => {
         const refused = await run(["simulate", "esp32", flag, "--transport", transport], { cwd });
         expect(refused).toMatchObject({ code: 2, stdout: "" });
         expect(refused.stderr).toContain(`With ${flag} the gateway chooses the transport`);
-        expect(refused.stderr).toContain("tendon device transport");
+        expect(refused.stderr).toContain("device transport ID websocket");
       }
     },
   );

@@ -26,6 +26,19 @@ describe("tendon serve", () => {
     for (const line of stderr.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("msg");
   });
 
+  it("names the option's place if npm passed on only its value", async () => {
+    const args = ["serve", "--demo", "9000"];
+    const options = { cwd: folder.path };
+    const typed = await run(args, options);
+    expect([typed.code, typed.stderr]).toEqual([
+      2,
+      "tendon: serve takes options only, got `9000`. Run it with --help for the list.\n",
+    ]);
+    const { code, stderr } = await run(args, { ...options, env: { npm_lifecycle_event: "start" } });
+    expect(code).toBe(2);
+    expect(stderr).toContain("Write options after `--`, such as `npm start -- --port 8080`");
+  });
+
   it("with an external broker, prints its address for devices and none for apps", async () => {
     const broker = "mqtt://tendon:secret@127.0.0.1:9";
     const publicUrl = "http://192.0.2.7:8000";

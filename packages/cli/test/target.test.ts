@@ -47,7 +47,8 @@ describe("a data folder without a running gateway", () => {
     const { code, stdout, stderr } = await run(args, { cwd });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("No gateway is running with the data folder ./data.");
-    expect(stderr).toContain("`tendon serve --data ./data`");
+    // Neither npx nor the PATH finds the command in this folder.
+    expect(stderr).toContain(`\`node ${bin} serve --data ./data\``);
     const named = await run([...args, "--data", path.join(cwd, "data")]);
     expect(named.stderr).toContain(`No gateway is running with the data folder ${path.join(cwd, "data")}.`);
     expect(stderr + named.stderr).not.toContain(secret);
@@ -123,7 +124,7 @@ describe("a data folder whose gateway was killed", () => {
     for (const { code, stdout, stderr } of all) {
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toContain(
-        "No gateway is running with the data folder ./data. Start one with `tendon serve",
+        `No gateway is running with the data folder ./data. Start one with \`node ${bin} serve`,
       );
       expect(stderr).not.toContain(kept);
     }

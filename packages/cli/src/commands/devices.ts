@@ -2,6 +2,7 @@ import { type Device, type DeviceList, type DeviceOrder, deviceSortKeys } from "
 import { UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { ago, colours, complain, plain, print, printJson, printTable } from "../output.ts";
+import { ownCommand } from "../own-command.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface DevicesOptions extends TargetOptions {
@@ -40,7 +41,9 @@ export async function devices(options: DevicesOptions): Promise<void> {
   if (found.length === 0) {
     const filtered = online !== undefined || q !== undefined || tag !== undefined;
     print(
-      filtered ? "No matching devices." : "No devices yet. Start a virtual one with `tendon simulate esp32`.",
+      filtered
+        ? "No matching devices."
+        : `No devices yet. Start a virtual one with \`${ownCommand()} simulate esp32\`.`,
     );
     return;
   }

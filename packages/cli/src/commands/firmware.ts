@@ -4,6 +4,7 @@ import type { FirmwareDetail, FirmwareImageView, FirmwareList } from "@tendon/pr
 import { OperationError, UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { ago, colours, complain, plain, print, printJson, printTable } from "../output.ts";
+import { ownCommand } from "../own-command.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface FirmwareOptions extends TargetOptions {
@@ -39,7 +40,9 @@ export async function addFirmware(file: string, options: AddOptions): Promise<vo
   const to =
     added.share === 100 ? "all boards with that name" : `${added.share} % of the boards with that name`;
   print(`${added.id}  ${added.board} ${added.version} (${added.chip}, ${megabytes(added.size)})`);
-  print(`It is offered to ${to} the next time they start. \`tendon firmware list\` shows the progress.`);
+  print(
+    `It is offered to ${to} the next time they start. \`${ownCommand()} firmware list\` shows the progress.`,
+  );
 }
 
 export async function listFirmware(options: FirmwareOptions): Promise<void> {
@@ -49,7 +52,7 @@ export async function listFirmware(options: FirmwareOptions): Promise<void> {
     return;
   }
   if (list.images.length === 0) {
-    print("No images. Add one with `tendon firmware add FILE --board NAME`.");
+    print(`No images. Add one with \`${ownCommand()} firmware add FILE --board NAME\`.`);
     return;
   }
   const now = Date.now();

@@ -18,6 +18,7 @@ import { readDuration } from "../duration.ts";
 import { OperationError, UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, complain, plain, print, printJson, printTable } from "../output.ts";
+import { ownCommand } from "../own-command.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface SimulateOptions extends TargetOptions {
@@ -101,7 +102,7 @@ function checkTransport({ transport, awaitApproval, ota, url = "" }: SimulateOpt
   if (transport === undefined || flag === undefined) return;
   throw new UsageError(
     `With ${flag} the gateway chooses the transport, so --transport cannot be used. Set devices.transport for all ` +
-      "devices, or use `tendon device transport ID websocket` (or mqtt) for one.",
+      `devices, or use \`${ownCommand()} device transport ID websocket\` (or mqtt) for one.`,
   );
 }
 
@@ -224,7 +225,7 @@ function summary(counters: FleetCounters): string {
 function describe(event: DeviceEvent): string | undefined {
   switch (event.kind) {
     case "activation-code":
-      return `shows the code ${event.code}; approve it with \`tendon device approve ${event.code}\``;
+      return `shows the code ${event.code}; approve it with \`${ownCommand()} device approve ${event.code}\``;
     case "ota-failed":
       return `received no settings: ${event.detail}`;
     case "provisioned":

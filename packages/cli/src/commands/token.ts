@@ -2,6 +2,7 @@ import type { NewToken, TokenList } from "@tendon/protocol";
 import { OperationError, UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { ago, complain, plain, print, printJson, printTable } from "../output.ts";
+import { ownCommand } from "../own-command.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 
 interface TokenOptions extends TargetOptions {
@@ -44,7 +45,7 @@ export async function listTokens(options: TokenOptions): Promise<void> {
     return;
   }
   if (list.tokens.length === 0) {
-    print("No tokens except the admin token. Create one with `tendon token create NAME`.");
+    print(`No tokens except the admin token. Create one with \`${ownCommand()} token create NAME\`.`);
     return;
   }
   const now = Date.now();

@@ -3,6 +3,7 @@ import { OperationError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
 import type { McpToken } from "../mcp-token.ts";
+import { ownCommand } from "../own-command.ts";
 import type { Target } from "../target.ts";
 import { type Finding, failed, fine, warning } from "./finding.ts";
 
@@ -63,7 +64,7 @@ export async function checkMcpToken(target: Target, kept: McpToken | undefined):
   if (kept.file === undefined) return [];
   const { token, file } = kept;
   try {
-    await new GatewayClient({ ...target, token }).get("/devices?limit=1");
+    await new GatewayClient({ ...target, token, tokenFromEnvironment: false }).get("/devices?limit=1");
     return [fine("client token", `${file} is valid`)];
   } catch (error) {
     if (!(error instanceof OperationError)) throw error;
@@ -71,7 +72,7 @@ export async function checkMcpToken(target: Target, kept: McpToken | undefined):
       warning("client token", {
         message: `the gateway rejects ${file} (${error.message})`,
         why: "desktop clients use this token",
-        todo: `if it was not revoked on purpose, remove ${file}; the next \`tendon mcp\` creates a new one`,
+        todo: `if it was not revoked on purpose, remove ${file}; the next \`${ownCommand()} mcp\` creates a new one`,
       }),
     ];
   }

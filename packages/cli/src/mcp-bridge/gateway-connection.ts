@@ -3,6 +3,7 @@ import { createParser } from "eventsource-parser";
 import { NoGateway } from "../errors.ts";
 import { fetchFrom } from "../gateway-fetch.ts";
 import { type McpToken, mcpToken } from "../mcp-token.ts";
+import { ownCommand } from "../own-command.ts";
 import { readTarget, type Target, type TargetOptions } from "../target.ts";
 import { answeredBy, failure, type Message, parseMessage, type RequestId, requestIdOf } from "./message.ts";
 
@@ -78,7 +79,9 @@ export class GatewayConnection {
       return response;
     } catch (error) {
       throw isUnreachable(error)
-        ? new GatewayUnavailable(`No gateway answers at ${target.url}. Start one with \`tendon serve\`.`)
+        ? new GatewayUnavailable(
+            `No gateway answers at ${target.url}. Start one with \`${ownCommand()} serve\`.`,
+          )
         : error;
     }
   }
