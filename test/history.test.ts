@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -36,6 +37,24 @@ describe("arguments in the history", () => {
     const [row] = await rows(site);
     expect(row?.argumentDigest).toMatch(/^[0-9a-f]{64}$/);
     expect(row).not.toHaveProperty("arguments");
+  });
+
+  it("have equal digests if they are equal, also across a restart, which cannot be computed without the key", async () => {
+    const gateway = await RestartingGateway.start({});
+    const digestOf = async (args: object) => {
+      const device = await gateway.join(firstDevice, { tools: [lamp] });
+      const answer = gateway.rest("POST", `/devices/${firstDevice}/tools/${lamp.name}/call`, {
+        arguments: args,
+      });
+      device.reply((await device.nextRequest("tools/call")).id, textContent("ok"));
+      await answer;
+      return (await rows(gateway))[0]?.argumentDigest;
+    };
+    const first = await digestOf({ level: 3 });
+    expect(first).not.toBe(hash("sha256", JSON.stringify({ level: 3 })));
+    expect(await digestOf({ level: 4 })).not.toBe(first);
+    await gateway.restart();
+    expect(await digestOf({ level: 3 })).toBe(first);
   });
 
   it("are stored if configured, also across a restart; long ones only as a digest", async () => {

@@ -2,7 +2,7 @@
  * Records the calls that have ended in the events, the metrics and the history, all together once per turn of the
  * event loop. The callers have their replies by then. Recording calls one by one costs twice as much.
  */
-import { hash } from "node:crypto";
+import { createHmac } from "node:crypto";
 import { type ArgumentProblem, type JsonObject, limits, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events, FinishedCall } from "../events/events.ts";
@@ -20,6 +20,8 @@ export interface FinishedCallsSettings {
   readonly nodeId: string;
   /** Whether the history stores the arguments, not only their digest. */
   readonly keepArguments: boolean;
+  /** The key of the digests: without it, short arguments could be guessed from them. The same on all nodes. */
+  readonly digestKey: Buffer;
 }
 
 interface Finished extends Omit<FinishedCall, "callId"> {
@@ -115,7 +117,7 @@ export class FinishedCalls {
   #digestOf(text: string): string {
     if (text !== this.#lastText) {
       this.#lastText = text;
-      this.#lastDigest = hash("sha256", text);
+      this.#lastDigest = createHmac("sha256", this.#settings.digestKey).update(text).digest("hex");
     }
     return this.#lastDigest;
   }

@@ -1,4 +1,5 @@
 /** Opens the modules between devices and clients, in the order of their dependencies. */
+import { createHmac } from "node:crypto";
 import { Actions, defaultActions } from "@tendon/protocol";
 import { Authentication, Tokens } from "../access/access.ts";
 import { type Addresses, uploadProblem } from "../addresses.ts";
@@ -68,6 +69,7 @@ export async function openModules(
     isAlive: (other) => other === run || cluster?.members.isAlive(other) === true,
     defaultTimeoutMs: config.calls.timeoutMs,
     keepArguments: config.calls.keepArguments,
+    digestKey: createHmac("sha256", deviceSecret).update("digests of call arguments").digest(),
     queueLimit: config.calls.queue,
     actions: Actions.of(defaultActions, config.control.actions),
     access: config.access,

@@ -108,7 +108,10 @@ const PastCall = Type.Object({
   outcome: Type.String(),
   queuedMs: Type.Number(),
   durationMs: Type.Number(),
-  argumentDigest: Type.String({ description: "SHA-256 of the arguments as JSON" }),
+  argumentDigest: Type.String({
+    description:
+      "HMAC-SHA-256 of the arguments as JSON, with a key of the gateway: equal arguments have equal digests",
+  }),
   arguments: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description: "The arguments, only with `calls.keepArguments` and up to 16 KiB",
