@@ -1,5 +1,6 @@
 import type { TokenRequest } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
+import { askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MqttApp } from "./mqtt-app.ts";
@@ -69,6 +70,21 @@ describe("a token", () => {
       });
       return ann?.["createdBy"] === "admin" && ann["lastUsedFrom"] === "127.0.0.1";
     }, "the last use of the token");
+  });
+
+  it("[TOK-3] cannot read figures of the whole fleet if it is limited to some devices", async () => {
+    const site = await openSite({ config: { http: { trustProxy: true } } });
+    const limited = await make(site, { scopes: ["read"], devices: { tags: ["floor-1"] } });
+    const reader = await make(site, { scopes: ["read"] });
+    const outside = { "x-forwarded-for": "192.0.2.9" };
+    for (const path of ["/metrics", "/api/v1/nodes", "/api/v1/overview"]) {
+      const read = async (token: string) =>
+        await askAll(site.url, { path, headers: { ...as(token), ...outside } });
+      const refused = await read(limited.token);
+      expect([refused.status, refused.body["code"]], path).toEqual([403, "forbidden"]);
+      expect(refused.body["detail"]).toContain("covers all devices");
+      expect((await read(reader.token)).status, path).toBe(200);
+    }
   });
 
   it("[TOK-2] allows what its scopes include and nothing else", async () => {

@@ -11,6 +11,7 @@ export {
   hasScope,
   maySee,
   type Principal,
+  requireEveryDevice,
   requireScope,
 } from "./principal.ts";
 export { SharedPool } from "./shared-pool.ts";

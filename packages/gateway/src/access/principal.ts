@@ -50,3 +50,9 @@ export function requireScope(principal: Principal, scope: Scope): void {
   if (hasScope(principal, scope)) return;
   throw new TendonError("forbidden", `the token lacks the scope \`${scope}\``, { scope });
 }
+
+/** For figures of the whole fleet. `what` names them, such as "the overview". */
+export function requireEveryDevice(principal: Principal, what: string): void {
+  if (principal.devices === undefined) return;
+  throw new TendonError("forbidden", `${what} covers all devices, but this token is limited to some`);
+}

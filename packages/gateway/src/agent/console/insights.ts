@@ -1,7 +1,7 @@
 /** Routes for the console: frames, the overview's time series, and a demo device. */
 import { DemoDevice, FrameList, FrameQuery, OverviewQuery, OverviewView } from "@tendon/protocol";
 import Type from "typebox";
-import { requireScope } from "../../access/access.ts";
+import { requireEveryDevice, requireScope } from "../../access/access.ts";
 import { isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import { withoutSecrets } from "../../secret-masking.ts";
@@ -74,11 +74,7 @@ export function insightRoutes(http: Http, dependencies: InsightDependencies): vo
     },
     async (request) => {
       requireScope(request.principal, "read");
-      if (request.principal.devices !== undefined)
-        throw new TendonError(
-          "forbidden",
-          "the overview covers all devices, but this token is limited to some",
-        );
+      requireEveryDevice(request.principal, "the overview");
       return await dependencies.overview.view(request.query.range ?? "1h");
     },
   );

@@ -1,6 +1,6 @@
 /** Liveness, readiness and metrics, for operators. */
 import type { FastifyRequest } from "fastify";
-import { requireScope } from "../../access/access.ts";
+import { requireEveryDevice, requireScope } from "../../access/access.ts";
 import type { Events, Metrics } from "../../events/events.ts";
 import type { HttpAuthentication } from "./authentication.ts";
 import type { Http } from "./server.ts";
@@ -27,7 +27,11 @@ export function operationRoutes(http: Http, dependencies: OperationsDependencies
     return { status: "unready", parts: unready, problems };
   });
   http.get("/metrics", hidden, async (request, reply) => {
-    if (!isLoopback(request)) requireScope(dependencies.authentication.byToken(request), "read");
+    if (!isLoopback(request)) {
+      const principal = dependencies.authentication.byToken(request);
+      requireScope(principal, "read");
+      requireEveryDevice(principal, "/metrics");
+    }
     dependencies.events.settle();
     const { partUnready, contentType } = dependencies.metrics;
     const unready = await dependencies.unready();

@@ -1,6 +1,6 @@
 /** REST under /api/v1: the services as HTTP routes, with errors as problem documents. */
 import { NodeList, type Provisioned, SettingList, type SettingView } from "@tendon/protocol";
-import { requireScope, type Tokens } from "../../access/access.ts";
+import { requireEveryDevice, requireScope, type Tokens } from "../../access/access.ts";
 import type { Audit } from "../../audit/audit.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
@@ -84,12 +84,14 @@ function nodeRoutes(http: Http, nodes: () => NodeList): void {
       schema: {
         operationId: "listNodes",
         summary: "The nodes of this gateway, and the state of storage and NATS",
+        description: "Needs `read` for all devices.",
         tags: ["operations"],
         response: { 200: NodeList, ...failures },
       },
     },
     (request) => {
       requireScope(request.principal, "read");
+      requireEveryDevice(request.principal, "the list of nodes");
       return nodes();
     },
   );
