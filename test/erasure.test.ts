@@ -50,6 +50,50 @@ describe("a device that is deleted with its history", () => {
     expect(body["entries"]).toMatchObject([{ target: { id: firstDevice }, detail: { history: true } }]);
   });
 
+  it("leaves no alias and no tag in the audit and its events, only what was done", async () => {
+    const site = await openSite();
+    await site.join();
+    await site.join({ deviceId: other });
+    const live = await site.events("?type=audit.recorded");
+    await makeToken(site, {});
+    const start = await live.next();
+    const at = `/devices/${firstDevice}`;
+    await site.rest("PATCH", at, { alias: "anns-bedroom", tags: ["ann"] });
+    await site.rest("PATCH", at, { alias: "bobs-bedroom", tags: ["bob"] });
+    await site.rest("PATCH", `/devices/${other}`, { alias: "desk", tags: ["lab"] });
+    await site.rest("POST", `${at}/revoke`);
+    expect((await site.rest("DELETE", `${at}?history=true`)).status).toBe(204);
+    const { body, text } = await site.rest("GET", "/audit");
+    expect(text).not.toMatch(/ann|bob/);
+    const entries = (body["entries"] as Fields[]).filter(
+      ({ target }) => (target as Fields)["id"] === firstDevice,
+    );
+    const target = { type: "device", id: firstDevice, name: firstDevice };
+    expect(entries.map(({ action, detail }) => [action, detail])).toEqual([
+      ["device.delete", { history: true }],
+      ["device.revoke", undefined],
+      ["device.tag", { erased: true }],
+      ["device.rename", { erased: true }],
+      ["device.tag", { erased: true }],
+      ["device.rename", { erased: true }],
+    ]);
+    for (const entry of entries) expect(entry).toMatchObject({ principal: "admin", target });
+    const resumed = await site.events("?type=audit.recorded", { "last-event-id": String(start.id) });
+    const seen = [await resumed.next(), await resumed.next(), await resumed.next()];
+    expect(seen.map(({ data }) => data["action"])).toEqual(["device.rename", "device.tag", "device.delete"]);
+    expect(JSON.stringify(seen)).not.toMatch(/ann|bob/);
+  });
+
+  it("may have been renamed and deleted before, without a call", async () => {
+    const site = await openSite();
+    await site.join();
+    await site.rest("PATCH", `/devices/${firstDevice}`, { alias: "anns-bedroom" });
+    await site.rest("DELETE", `/devices/${firstDevice}`);
+    expect((await site.rest("DELETE", `/devices/${firstDevice}?history=true`)).status).toBe(204);
+    expect((await site.rest("GET", "/audit")).text).not.toContain("ann");
+    expect((await site.rest("DELETE", `/devices/${firstDevice}?history=true`)).status).toBe(404);
+  });
+
   it("may have been deleted before", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a", { secret: { type: "string" } })] });

@@ -4,7 +4,7 @@
  */
 export { agentLimits } from "./agent-limits.ts";
 export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
-export { AuditList, AuditQuery } from "./api/audit.ts";
+export { AuditList, AuditQuery, isAuditOf } from "./api/audit.ts";
 export {
   CallCheck,
   CallHistory,

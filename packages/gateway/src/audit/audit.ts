@@ -64,6 +64,12 @@ export class Audit {
     await this.record(gateway, "settings.start", { type: "gateway", id: nodeId, name: node }, detail);
   }
 
+  /** Whether entries have names or tags of this device, for the deletion of what is kept about it. */
+  async namesDevice(principal: Principal, device: string): Promise<boolean> {
+    requireScope(principal, "admin");
+    return await this.#dependencies.entries.namesDevice(device);
+  }
+
   /** Newest first. */
   async list(principal: Principal, { since, ...query }: AuditQuery): Promise<AuditList> {
     requireScope(principal, "admin");

@@ -1,4 +1,4 @@
-import { type GatewayEvent, limits } from "@tendon/protocol";
+import { type GatewayEvent, isAuditOf, limits } from "@tendon/protocol";
 
 /** The newest events with their numbers, which grow and may have gaps. Their count is bounded. */
 export class RecentList {
@@ -48,9 +48,12 @@ export class RecentList {
     return found.reverse();
   }
 
-  /** Removes the events of a device, and returns their numbers. */
+  /** Removes the events of a device and those of the audit about it, and returns their numbers. */
   forget(device: string): number[] {
-    const isOther = (_: unknown, at: number) => this.#events[at]?.device !== device;
+    const isOther = (_: unknown, at: number) => {
+      const event = this.#events[at];
+      return event?.device !== device && !(event?.type === "audit.recorded" && isAuditOf(device, event.data));
+    };
     const removed = this.#numbers.filter((number, at) => !isOther(number, at));
     if (removed.length === 0) return removed;
     this.#numbers = this.#numbers.filter(isOther);

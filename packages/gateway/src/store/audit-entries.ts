@@ -43,7 +43,7 @@ const rowBytes = 400;
 const defaultPage = 100;
 const largestPage = 1_000;
 
-/** Entries are added and read, never changed. Retention deletes those that are too old. */
+/** Entries are added and read. Retention deletes those that are too old; only `eraseDevice` changes entries. */
 export class AuditEntries {
   readonly #db: Database;
   readonly #buffer: WriteBuffer<AuditTable>;
@@ -95,6 +95,34 @@ export class AuditEntries {
     const last = page.at(-1);
     const more = rows.length > limit && last !== undefined;
     return { entries: page.map(read), nextCursor: more ? `${last.at}.${last.id}` : undefined };
+  }
+
+  /** Replaces the names and tags of a device in its entries. Actor, time, action and id stay. */
+  async eraseDevice(device: string): Promise<void> {
+    await this.#buffer.flush();
+    const ofDevice = (eb: ExpressionBuilder<Tables, "tendon_audit">) =>
+      eb.and([eb("target_type", "=", "device"), eb("target_id", "=", device)]);
+    await this.#db.updateTable("tendon_audit").set({ target_name: device }).where(ofDevice).execute();
+    await this.#db
+      .updateTable("tendon_audit")
+      .set({ detail: toJson({ erased: true }) })
+      .where(ofDevice)
+      .where("action", "in", ["device.rename", "device.tag"])
+      .execute();
+  }
+
+  /** Whether an entry has the name of this device, or its tags. */
+  async namesDevice(device: string): Promise<boolean> {
+    await this.#buffer.flush();
+    const row = await this.#db
+      .selectFrom("tendon_audit")
+      .select("id")
+      .where("target_type", "=", "device")
+      .where("target_id", "=", device)
+      .where("target_name", "!=", device)
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
   }
 
   /** Returns the number of deleted entries. */

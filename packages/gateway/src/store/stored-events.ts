@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { isAuditOf } from "@tendon/protocol";
 import type { Buffers } from "./buffers.ts";
 import { BulkInsert, repeated } from "./bulk-insert.ts";
 import { fromJson, identifier, optional, toJson } from "./codec.ts";
@@ -112,6 +113,21 @@ export class StoredEvents {
   async removeOf(device: string): Promise<void> {
     await this.#buffer.flush();
     await this.#db.deleteFrom("tendon_events").where("device", "=", device).execute();
+    // Events of the audit belong to no device, but may be about it. The text is only a first selection.
+    const audited = await this.#db
+      .selectFrom("tendon_events")
+      .select(["stream", "sequence", "data"])
+      .where("type", "=", "audit.recorded")
+      .where("data", "like", `%${device}%`)
+      .execute();
+    for (const { stream, sequence, data } of audited) {
+      if (!isAuditOf(device, fromJson<unknown>(data))) continue;
+      await this.#db
+        .deleteFrom("tendon_events")
+        .where("stream", "=", stream)
+        .where("sequence", "=", sequence)
+        .execute();
+    }
   }
 
   /** One step of retention for every stream. Returns the number of deleted events. */

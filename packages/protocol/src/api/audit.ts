@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { isObject } from "../outcome.ts";
 
 export const AuditQuery = Type.Object({
   since: Type.Optional(Type.String({ format: "date-time", description: "ISO 8601" })),
@@ -36,3 +37,9 @@ export const AuditList = Type.Object({
   nextCursor: Type.Optional(Type.String()),
 });
 export type AuditList = Static<typeof AuditList>;
+
+/** Whether this is the data of an `audit.recorded` event about the device. */
+export function isAuditOf(device: string, data: unknown): boolean {
+  const target = isObject(data) ? data["target"] : undefined;
+  return isObject(target) && target["type"] === "device" && target["id"] === device;
+}
