@@ -4,6 +4,7 @@ import { as, makeToken } from "./access/tokens.ts";
 import { Engines } from "./cluster/nodes.ts";
 import { until } from "./inbox.ts";
 import { type Fields, type RawDevice, textContent, tool } from "./raw-device.ts";
+import { RestartingGateway } from "./restarting-gateway.ts";
 import { firstDevice, openSite, type Site } from "./site.ts";
 
 const other = "02:00:00:00:00:02";
@@ -82,6 +83,23 @@ describe("a device that is deleted with its history", () => {
     const seen = [await resumed.next(), await resumed.next(), await resumed.next()];
     expect(seen.map(({ data }) => data["action"])).toEqual(["device.rename", "device.tag", "device.delete"]);
     expect(JSON.stringify(seen)).not.toMatch(/ann|bob/);
+  });
+
+  it("leaves no alias in stored events, after a restart", async () => {
+    const gateway = await RestartingGateway.start({});
+    await gateway.join(firstDevice);
+    const live = await gateway.events("?type=audit.recorded");
+    const token = { name: "reader", scopes: ["read"] };
+    await gateway.rest("POST", "/tokens", token);
+    const start = await live.next();
+    await gateway.rest("PATCH", `/devices/${firstDevice}`, { alias: "anns-bedroom" });
+    await live.next();
+    await gateway.restart();
+    expect((await gateway.rest("DELETE", `/devices/${firstDevice}?history=true`)).status).toBe(204);
+    const resumed = await gateway.events("?type=audit.recorded", String(start.id));
+    const seen = [await resumed.next(), await resumed.next()];
+    expect(seen.map(({ data }) => data["action"])).toEqual(["settings.start", "device.delete"]);
+    expect(JSON.stringify(seen)).not.toContain("ann");
   });
 
   it("may have been renamed and deleted before, without a call", async () => {
