@@ -19,6 +19,7 @@ describe("tendon serve", () => {
     const { code, stdout, stderr } = await process.end("SIGTERM");
     expect(code).toBe(0);
     expect(stdout.split("\n")[0]).toBe(`tendon ready ${url}`);
+    expect(stdout).not.toContain("not encrypted");
     expect(stdout).toContain(`ws://${new URL(url).host}/xiaozhi/v1/`);
     expect(stdout).toContain(
       `${url}/xiaozhi/ota/  (this machine only; for boards, listen with --host 0.0.0.0)\n`,
@@ -37,6 +38,20 @@ describe("tendon serve", () => {
     const { code, stderr } = await run(args, { ...options, env: { npm_lifecycle_event: "start" } });
     expect(code).toBe(2);
     expect(stderr).toContain("Write options after `--`, such as `npm start -- --port 8080`");
+  });
+
+  it("warns that traffic is not encrypted on the network, unless a proxy encrypts it", async () => {
+    const host = ["--host", "0.0.0.0"];
+    const bare = await startServe(folder.path, host);
+    await bare.process.until("stdout", /try /);
+    const { stdout } = await bare.process.end();
+    expect(
+      stdout.match(/^ {2}warning +traffic is not encrypted: .* set tls\.cert and tls\.key$/gm),
+    ).toHaveLength(1);
+    const env = { TENDON_HTTP_PUBLIC_URL: "https://tendon.example" };
+    const proxied = await startServe(folder.path, host, env);
+    await proxied.process.until("stdout", /try /);
+    expect((await proxied.process.end()).stdout).not.toContain("not encrypted");
   });
 
   it("with an external broker, prints its address for devices and none for apps", async () => {

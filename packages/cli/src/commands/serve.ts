@@ -2,6 +2,7 @@ import path from "node:path";
 import {
   type ConfigInput,
   disablePretenuring,
+  isLoopbackHost,
   loadConfig,
   otaProblem,
   startGateway,
@@ -118,7 +119,19 @@ function announce(tendon: Tendon, json: boolean): void {
       `${tendon.addresses.public}/  (\`${ownCommand()} console\` prints a link that signs in)`,
     ]);
   for (const [name, value] of rows) print(`  ${colours.dim(name.padEnd(22))} ${value}`);
+  if (isUnencrypted(tendon.config)) {
+    const unencrypted =
+      "traffic is not encrypted: others in this network can read tokens; set tls.cert and tls.key";
+    print(`  ${colours.yellow("warning".padEnd(22))} ${unencrypted}`);
+  }
   print(`  ${colours.dim("try".padEnd(22))} ${ownCommand()} devices`);
+}
+
+/** A public https address means that a proxy in front of the gateway encrypts. */
+function isUnencrypted({ http, tls }: Tendon["config"]): boolean {
+  return (
+    tls.cert === undefined && !isLoopbackHost(http.host) && http.publicUrl?.startsWith("https:") !== true
+  );
 }
 
 /** Explains why boards cannot use the OTA address, which is so with the default settings. */
