@@ -4,11 +4,13 @@ import net from "node:net";
 import path from "node:path";
 import { StartError, startTendon } from "@tendon/gateway";
 import { describe, expect, it } from "vitest";
+import { storageRemedy } from "../packages/gateway/src/errors.ts";
 import { askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { askForSettings, dial, MqttWire, mqttTransport } from "./mqtt-wire.ts";
 import { textContent, tool } from "./raw-device.ts";
+import { selfSigned } from "./self-signed.ts";
 import { adminToken, openSite, type Site } from "./site.ts";
 
 async function stopping(site: Site): Promise<void> {
@@ -150,6 +152,18 @@ describe("a gateway that cannot start", () => {
     );
   });
 
+  it("reports that the TLS port of MQTT is in use, and the setting for it", async () => {
+    const site = await openSite();
+    const port = Number(new URL(site.url).port);
+    const failed = await openSite({ config: { tls: selfSigned(), mqtt: { tlsPort: port } } }).catch(
+      (error: unknown) => error,
+    );
+    expect(failed).toBeInstanceOf(StartError);
+    expect((failed as StartError).message).toBe(
+      `MQTT TLS port ${port} on 127.0.0.1 is already in use. Choose another with \`mqtt.tlsPort\`, or 0 for a free one.`,
+    );
+  });
+
   it("reports that the data folder cannot be used", async () => {
     const site = await openSite();
     const file = path.join(site.folder, "a-file");
@@ -162,6 +176,17 @@ describe("a gateway that cannot start", () => {
     }).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(StartError);
     expect((failed as StartError).message).toContain(file);
+    expect((failed as StartError).message).toContain("A file has this name: move it away");
+    expect((failed as StartError).message).not.toContain("permissions");
+  });
+
+  it.each([
+    [{ code: "ENOSPC" }, "The disk is full: free some space"],
+    [new Error("database or disk is full"), "The disk is full: free some space"],
+    [{ code: "EROFS" }, "The disk is mounted read-only: mount it writable"],
+    [{ code: "EACCES" }, "Fix its permissions"],
+  ])("says what to do about %j", (error, remedy) => {
+    expect(storageRemedy(error)).toBe(remedy);
   });
 });
 

@@ -62,7 +62,8 @@ function readHeader(line: string): Header | string {
   const header: (keyof ImportRow)[] = [];
   for (const name of names) {
     const column = columns[plainName(name)];
-    if (column === undefined) return `the first line must name the columns: ${known}`;
+    if (column === undefined)
+      return `the first line must name the columns: ${known}${unknownName(name, names)}`;
     if (header.includes(column)) return `the column ${column} appears twice`;
     header.push(column);
   }
@@ -70,6 +71,13 @@ function readHeader(line: string): Header | string {
   return header.includes("id")
     ? { columns: header, asMac }
     : `the first line must name the columns: ${known}`;
+}
+
+/** Names what is unknown beside known names. A line without any is no header: it may contain keys. */
+function unknownName(name: string, names: readonly string[]): string {
+  const isUnknown = columns[plainName(name)] === undefined;
+  const isHeader = names.some((other) => columns[plainName(other)] !== undefined);
+  return isUnknown && isHeader && /^[\w .-]{1,24}$/.test(name) ? `; \`${name}\` is unknown` : "";
 }
 
 function readCsv(line: string, { columns: header, asMac }: Header) {
@@ -94,7 +102,9 @@ function readJson(line: string) {
   for (const [name, content] of Object.entries(value)) {
     const column = columns[plainName(name)];
     if (column === undefined || column in fields)
-      return { problem: `allowed fields are ${known}, each at most once` };
+      return {
+        problem: `allowed fields are ${known}, each at most once${unknownName(name, Object.keys(value))}`,
+      };
     fields[column] = content;
     asMac ||= plainName(name) === macColumn;
   }

@@ -281,9 +281,9 @@ describe("tendon device import", () => {
     [
       "no header",
       ["02:00:00:00:00:01,SN-1"],
-      ":1: the first line must name the columns: id, serial, hmac_key, tags",
+      ":1: the first line must name the columns: id, serial, hmac_key, tags\n",
     ],
-    ["an unknown column", ["id,colour", "x,red"], ":1: the first line must name the columns"],
+    ["an unknown column", ["id,colour", "x,red"], "columns: id, serial, hmac_key, tags; `colour` is unknown"],
     ["no rows", ["id,serial"], "contains no devices"],
     [
       "an id in the column `mac` that is not a MAC address",
@@ -299,7 +299,7 @@ describe("tendon device import", () => {
     [
       "an unknown field",
       ['{"id":"02:00:00:00:00:01","colour":1}'],
-      ":1: allowed fields are id, serial, hmac_key, tags",
+      ":1: allowed fields are id, serial, hmac_key, tags, each at most once; `colour` is unknown",
     ],
   ])("rejects a file with %s", async (_, lines, message) => {
     const { code, stderr } = await run(["device", "import", write("odd", lines)], { cwd });

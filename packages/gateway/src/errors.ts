@@ -99,3 +99,13 @@ export class StartError extends Error {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** What to do about a file or folder that the gateway cannot use at the start. */
+export function storageRemedy(error: unknown): string {
+  const code = isObject(error) || error instanceof Error ? (error as { code?: unknown }).code : undefined;
+  if (code === "ENOSPC" || code === "EDQUOT" || /disk is full/.test(messageOf(error)))
+    return "The disk is full: free some space";
+  if (code === "EEXIST" || code === "ENOTDIR") return "A file has this name: move it away";
+  if (code === "EROFS") return "The disk is mounted read-only: mount it writable";
+  return "Fix its permissions";
+}

@@ -120,9 +120,11 @@ export class EmbeddedBroker {
       server.once("error", (error: NodeJS.ErrnoException) => {
         const why =
           error.code === "EADDRINUSE" ? "is already in use" : `cannot be used (${messageOf(error)})`;
+        const [what, setting] =
+          keys === undefined ? ["MQTT port", "--mqtt-port"] : ["MQTT TLS port", "`mqtt.tlsPort`"];
         reject(
           new StartError(
-            `MQTT port ${port} on ${host} ${why}. Choose another with --mqtt-port, or 0 for a free one.`,
+            `${what} ${port} on ${host} ${why}. Choose another with ${setting}, or 0 for a free one.`,
           ),
         );
       });

@@ -1,6 +1,6 @@
 import fs from "node:fs";
 import path from "node:path";
-import { messageOf, StartError } from "../errors.ts";
+import { messageOf, StartError, storageRemedy } from "../errors.ts";
 
 /** Creates the folder if it is missing and checks that it is writable. */
 export function openDataFolder(folder: string): string {
@@ -10,7 +10,7 @@ export function openDataFolder(folder: string): string {
     fs.accessSync(full, fs.constants.R_OK | fs.constants.W_OK);
   } catch (error) {
     throw new StartError(
-      `The data folder ${full} cannot be used (${messageOf(error)}). Fix its permissions, or choose another with --data.`,
+      `The data folder ${full} cannot be used (${messageOf(error)}). ${storageRemedy(error)}, or choose another with --data.`,
     );
   }
   return full;

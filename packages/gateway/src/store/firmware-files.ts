@@ -7,7 +7,7 @@ import fs from "node:fs";
 import fsp from "node:fs/promises";
 import path from "node:path";
 import { finished, pipeline } from "node:stream/promises";
-import { messageOf, StartError } from "../errors.ts";
+import { messageOf, StartError, storageRemedy } from "../errors.ts";
 
 export interface ReceivedFile {
   readonly size: number;
@@ -36,7 +36,7 @@ export class FirmwareFiles {
       }
     } catch (error) {
       throw new StartError(
-        `The folder ${this.#folder} cannot be used (${messageOf(error)}). Fix its permissions.`,
+        `The folder ${this.#folder} cannot be used (${messageOf(error)}). ${storageRemedy(error)}.`,
       );
     }
   }

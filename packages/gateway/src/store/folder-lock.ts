@@ -1,7 +1,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { messageOf, StartError } from "../errors.ts";
+import { messageOf, StartError, storageRemedy } from "../errors.ts";
 import { isLocked, lockFileName, runFileName } from "./running-gateway.ts";
 import { openSqliteFile, type SqliteDatabase, SqliteMissing } from "./sqlite-library.ts";
 
@@ -39,7 +39,7 @@ export function lockDataFolder(folder: string, storage: string): LockedFolder {
     if (error instanceof SqliteMissing) throw new StartError(error.message);
     if (!isLocked(error))
       throw new StartError(
-        `${file} cannot be locked (${messageOf(error)}). Fix its permissions, or choose another folder with --data.`,
+        `${file} cannot be locked (${messageOf(error)}). ${storageRemedy(error)}, or choose another folder with --data.`,
       );
     const holder = holderIn(file);
     throw new StartError(

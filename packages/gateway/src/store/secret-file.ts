@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
-import { messageOf, StartError } from "../errors.ts";
+import { messageOf, StartError, storageRemedy } from "../errors.ts";
 
 export interface SecretFile {
   readonly secret: string;
@@ -46,7 +46,7 @@ function readOrMake(dataFolder: string, name: string, make: () => string): Secre
   try {
     if (write(file, `${secret}\n`, known === "")) return { secret, file, isNew: true };
   } catch (error) {
-    throw new StartError(`${file} cannot be written (${messageOf(error)}).`);
+    throw new StartError(`${file} cannot be written (${messageOf(error)}). ${storageRemedy(error)}.`);
   }
   const existing = read(file);
   if (existing === undefined || existing === "")

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import fs from "node:fs/promises";
 import path from "node:path";
 import type { Clock, Timer } from "../clock.ts";
-import { messageOf, StartError } from "../errors.ts";
+import { messageOf, StartError, storageRemedy } from "../errors.ts";
 import type { PictureType } from "./picture-format.ts";
 
 export interface PhotoFolderSettings {
@@ -55,7 +55,7 @@ export class PhotoFolder {
       return new PhotoFolder(settings, await findPhotos(settings.folder, settings.clock.now()));
     } catch (error) {
       throw new StartError(
-        `The folder ${settings.folder} cannot be used for photos (${messageOf(error)}). Fix its permissions.`,
+        `The folder ${settings.folder} cannot be used for photos (${messageOf(error)}). ${storageRemedy(error)}.`,
       );
     }
   }
