@@ -4,7 +4,6 @@ import net from "node:net";
 import path from "node:path";
 import { StartError, startTendon } from "@tendon/gateway";
 import { describe, expect, it } from "vitest";
-import { storageRemedy } from "../packages/gateway/src/errors.ts";
 import { askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -178,15 +177,6 @@ describe("a gateway that cannot start", () => {
     expect((failed as StartError).message).toContain(file);
     expect((failed as StartError).message).toContain("A file has this name: move it away");
     expect((failed as StartError).message).not.toContain("permissions");
-  });
-
-  it.each([
-    [{ code: "ENOSPC" }, "The disk is full: free some space"],
-    [new Error("database or disk is full"), "The disk is full: free some space"],
-    [{ code: "EROFS" }, "The disk is mounted read-only: mount it writable"],
-    [{ code: "EACCES" }, "Fix its permissions"],
-  ])("says what to do about %j", (error, remedy) => {
-    expect(storageRemedy(error)).toBe(remedy);
   });
 });
 
