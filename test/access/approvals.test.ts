@@ -103,7 +103,7 @@ describe("a call that requires approval", () => {
   });
 
   it("[APR-3] loses its approval when the tool changes", async () => {
-    const { site, device, call, decide } = await openGuarded();
+    const { site, device, call, decide } = await openGuarded({ rules, quarantine: false });
     const id = approvalIdOf(await call({ volume: 1 }));
     await decide(id, "approve");
     const events = await site.events("?type=device.tools_changed");

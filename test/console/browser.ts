@@ -43,7 +43,8 @@ export class Complaints {
 
   watch(page: Page): void {
     page.on("console", (message) => {
-      if (message.type() === "error" || message.type() === "warning") this.all.push(message.text());
+      if (message.type() === "error" || message.type() === "warning")
+        this.all.push(`${message.text()} ${message.location().url}`);
     });
     page.on("pageerror", (error) => this.all.push(String(error)));
   }

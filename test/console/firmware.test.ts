@@ -21,7 +21,8 @@ beforeEach(async () => {
 
 /** A board that has connected once, because a roll-out counts only known boards. */
 async function joinBoard(): Promise<string> {
-  const board = await shared.site.join({ deviceId: shared.newDeviceId() });
+  const deviceId = shared.newDeviceId();
+  const board = await shared.site.join({ deviceId, clientId: `client-of-${deviceId}` });
   onTestFinished(() => board.cut());
   return board.id;
 }

@@ -71,7 +71,8 @@ describe("boards that fail to update", () => {
     const site = await openSite({ config: websocket });
     const events = await site.events("?type=firmware.halted");
     // A board counts once it has connected.
-    for (const number of [1, 2, 3, 4]) await site.join({ deviceId: boardId(number) });
+    for (const number of [1, 2, 3, 4])
+      await site.join({ deviceId: boardId(number), clientId: `client-of-${boardId(number)}` });
     const id = await imageOf(site);
     await update(site, boardId(4), "2.5.0");
     for (const number of [1, 2]) await update(site, boardId(number), "2.4.2");

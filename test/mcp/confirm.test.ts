@@ -10,7 +10,9 @@ const device = "02:00:00:00:00:01";
 const call = { name: "device_call", arguments: { device, tool: "set_volume", arguments: { volume: 77 } } };
 
 async function guardedSite(via: "any" | "queue" = "any"): Promise<Site> {
-  return await openSite({ config: { access: { rules: [{ tool: "set_volume", effect: "confirm", via }] } } });
+  // A changed tool asks again, also where it is not quarantined.
+  const access = { rules: [{ tool: "set_volume", effect: "confirm" as const, via }], quarantine: false };
+  return await openSite({ config: { access } });
 }
 
 /** An agent whose user answers every question in the same way, and the questions. */

@@ -163,7 +163,7 @@ describe("a call over MQTT", () => {
 
   it.each([
     ["a name that no reply's topic could hold", "x".repeat(65_535 - "tendon/devices//call".length)],
-    ["a control character in it", "02:00\u0000:00"],
+    ["a control character in it", "02:00\u0001:00"],
   ])("[APP-3] on a topic with %s is ignored, and the app stays connected", async (_, name) => {
     const { app } = await open();
     await app.wire.subscribe("tendon/devices/+/call/reply");

@@ -69,7 +69,7 @@ describe("tendon device", () => {
     const board = start(waits, { cwd });
     const [, code = ""] = await board.until(
       "stdout",
-      /shows the code (\d{6}); approve it with `node \S+tendon\.js device approve \1`/,
+      /shows the code (\d{6}); approve it with `(?:node \S+tendon\.js|tendon) device approve \1`/,
     );
     expect((await run(["device", "pending"], { cwd })).stdout).toContain(id);
     expect((await run(["devices", "--online"], { cwd })).stdout).not.toContain(id);

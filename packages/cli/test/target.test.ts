@@ -8,6 +8,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { PostgresServer } from "../../gateway/test/store/postgres-server.ts";
+import { ownCommand } from "../src/own-command.ts";
 import { bin, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 const secret = "tdn_the-token-of-this-folder-alone";
@@ -47,8 +48,7 @@ describe("a data folder without a running gateway", () => {
     const { code, stdout, stderr } = await run(args, { cwd });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("No gateway is running with the data folder ./data.");
-    // Neither npx nor the PATH finds the command in this folder.
-    expect(stderr).toContain(`\`node ${bin} serve --data ./data\``);
+    expect(stderr).toContain(`\`${ownCommand(cwd)} serve --data ./data\``);
     const named = await run([...args, "--data", path.join(cwd, "data")]);
     expect(named.stderr).toContain(`No gateway is running with the data folder ${path.join(cwd, "data")}.`);
     expect(stderr + named.stderr).not.toContain(secret);
@@ -99,8 +99,7 @@ describe("a data folder whose gateway was killed", () => {
     const folder = temporaryFolder();
     onTestFinished(() => folder.remove());
     const { process: gateway, url } = await startServe(folder.path);
-    // Creates the token of MCP clients too.
-    await run(["doctor"], { cwd: folder.path });
+    await run(["doctor", "--create-token"], { cwd: folder.path });
     const kept = fs.readFileSync(path.join(folder.path, "data", "admin-token"), "utf8").trim();
     await gateway.end("SIGKILL");
     const announcement = path.join(folder.path, "data", "gateway.json");
@@ -124,7 +123,7 @@ describe("a data folder whose gateway was killed", () => {
     for (const { code, stdout, stderr } of all) {
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toContain(
-        `No gateway is running with the data folder ./data. Start one with \`node ${bin} serve`,
+        `No gateway is running with the data folder ./data. Start one with \`${ownCommand(cwd)} serve`,
       );
       expect(stderr).not.toContain(kept);
     }

@@ -105,7 +105,9 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     next();
   });
   http.addHook("preParsing", (request, _reply, payload, next) => {
-    if ((request.routeOptions.url ?? "").startsWith("/xiaozhi")) boundBody(request, settings.clock);
+    // A download has no body, and may take long.
+    const isBoard = request.method === "POST" && request.routeOptions.url?.startsWith("/xiaozhi") === true;
+    if (isBoard) boundBody(request, settings.clock);
     next(null, payload);
   });
   http.setErrorHandler(async (error: TendonError, request, reply) => {
