@@ -91,11 +91,6 @@ type Language = keyof typeof headings;
 const languages = Object.keys(headings) as Language[];
 const longAlias = "a-name-of-24-characters-";
 const widths = { desktop: { width: 1280, height: 800 }, phone: { width: 360, height: 740 } } as const;
-/** In an order with few changes: each costs a rendering. */
-const looks = [
-  { width: "desktop", themes: ["light", "dark"] },
-  { width: "phone", themes: ["dark", "light"] },
-] as const;
 interface Look {
   readonly width: keyof typeof widths;
   readonly theme: "light" | "dark";
@@ -252,10 +247,15 @@ function judge({ text, wide }: Seen, where: string): void {
 }
 
 /**
- * Checks the page in both widths and themes, and leaves it as it was. It follows the window and the system at once, so it
- * is not loaded again.
+ * Checks the page in both widths and themes. It follows the window and the system at once, so it is not loaded again. The
+ * present width comes first, because each change costs a rendering; the page stays in the other one.
  */
 async function inEveryLook(page: Page, check: (look: Look) => Promise<void>): Promise<void> {
+  const isNarrow = page.viewportSize()?.width === widths.phone.width;
+  const looks = [
+    { width: isNarrow ? "phone" : "desktop", themes: ["light", "dark"] },
+    { width: isNarrow ? "desktop" : "phone", themes: ["dark", "light"] },
+  ] as const;
   for (const { width, themes } of looks) {
     await page.setViewportSize(widths[width]);
     await rest(page);
@@ -290,7 +290,7 @@ describe("every page", () => {
   /** As a user who has chosen a language before. */
   const load = async (language: Language) => {
     await shared.page.evaluate(`localStorage.setItem("tendon.language", "${language}")`);
-    await shared.page.reload();
+    await shared.load("/");
   };
 
   it.each(languages)("is complete in %s, in both themes, on wide and narrow screens", async (language) => {
