@@ -200,7 +200,12 @@ export class Credentials {
     if (known !== undefined)
       return known.generation !== pinnedGeneration || sameText(known.clientId, clientId);
     const pair = { clientId: digest(clientId), generation: pinnedGeneration, lapsesAt: undefined };
-    void this.#keep(deviceId, { state: "approved", ...pair });
+    this.#known.set(deviceId, { state: "approved", ...pair });
+    // Stored once the device is online, together with what is known of it then.
+    queueMicrotask(() => {
+      const current = this.#known.get(deviceId);
+      if (current !== undefined) void this.#dependencies.remember(deviceId, current);
+    });
     return true;
   }
 
