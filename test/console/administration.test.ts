@@ -125,7 +125,7 @@ describe("the audit page", () => {
     await created.waitFor();
     expect(await created.getByRole("cell").allTextContents()).toMatchObject([
       expect.stringMatching(/\d/),
-      expect.stringMatching(/^auditor/),
+      `auditor${auditor.id}`,
       "Token createdtoken.create",
       expect.stringContaining("first tablet"),
       "127.0.0.1",

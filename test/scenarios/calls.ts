@@ -321,7 +321,7 @@ export function callScenarios(transport: DeviceTransport): void {
       await until(() => {
         // The history is written a moment later, by its own timer.
         clock.advance(1);
-        return clock.pending <= before;
+        return clock.pending === before;
       }, "the end of the wait");
     });
 

@@ -17,6 +17,7 @@ it("[OTA-2] unused credentials are bounded, and expired or used ones make room",
     clock,
     known: new Map(),
     remember: () => Promise.resolve(),
+    pin: () => undefined,
   });
   const ask = (index: number) => credentials.approveTemporarily(mac(index), `client-${index}`);
   const standing = (index: number) => credentials.stateOf(mac(index), `client-${index}`);

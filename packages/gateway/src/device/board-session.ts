@@ -36,7 +36,7 @@ import { VoiceSession } from "./voice-session.ts";
 const envelopeBytes = 1_024;
 const tooLarge: ReturnType<typeof decodeDeviceFrame> = {
   outcome: "invalid",
-  reason: "it is too large for a message that nobody asked for",
+  reason: "it is too large for an unsolicited message",
 };
 
 export interface BoardSessionDependencies {

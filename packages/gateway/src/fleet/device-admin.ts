@@ -63,6 +63,14 @@ export class DeviceAdmin {
     return this.#forget(deviceId);
   }
 
+  /** Sets the pair of a device that is coming online. A new device is stored with its first tool list, in one write. */
+  pairPinned(deviceId: string, pair: CredentialPair): void {
+    const isNew = this.#dependencies.devices.get(deviceId) === undefined;
+    const record = this.#dependencies.devices.recordOf(deviceId, "esp32");
+    record.pair = pair;
+    if (!isNew) void this.#dependencies.persistence.save(record);
+  }
+
   /** Sets the tags of a device that has never connected and has none. */
   async tagNew(id: string, tags: readonly string[]): Promise<void> {
     const record = this.#dependencies.devices.get(id);

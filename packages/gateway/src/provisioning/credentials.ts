@@ -54,6 +54,8 @@ export interface CredentialsDependencies {
   readonly known: ReadonlyMap<string, CredentialPair>;
   /** Stores the pair; `undefined` deletes it. */
   readonly remember: (deviceId: string, pair: CredentialPair | undefined) => Promise<void>;
+  /** Stores the pair of a device that is coming online, a new device's with its first tool list. */
+  readonly pin: (deviceId: string, pair: ApprovedPair) => void;
 }
 
 export class Credentials {
@@ -201,11 +203,7 @@ export class Credentials {
       return known.generation !== pinnedGeneration || sameText(known.clientId, clientId);
     const pair = { clientId: digest(clientId), generation: pinnedGeneration, lapsesAt: undefined };
     this.#known.set(deviceId, { state: "approved", ...pair });
-    // Stored once the device is online, together with what is known of it then.
-    queueMicrotask(() => {
-      const current = this.#known.get(deviceId);
-      if (current !== undefined) void this.#dependencies.remember(deviceId, current);
-    });
+    this.#dependencies.pin(deviceId, { state: "approved", ...pair });
     return true;
   }
 

@@ -75,6 +75,7 @@ export function openProvisioning(dependencies: ProvisioningDependencies): Opened
     clock,
     known: devices.pairs(),
     remember: (deviceId, pair) => devices.pairChanged(deviceId, pair),
+    pin: (deviceId, pair) => devices.pairPinned(deviceId, pair),
   });
   const signIns = new Throttle(clock, { burst: limits.failedSignIns.max, everyMs: signInIntervalMs });
   const provisioning = new Provisioning({
