@@ -25,7 +25,7 @@ export default defineConfig({
       },
       { extends: true as const, test: { name: "alone", include: wholeProcess, isolate: true } },
     ],
-    setupFiles: ["./test/secret-watch-setup.ts"],
+    setupFiles: ["./test/watches-setup.ts"],
     // Files of one worker share the modules they import: loading the gateway anew for each took longer than its tests.
     // So a test must leave nothing behind in a module or in the process.
     isolate: false,

@@ -1,7 +1,7 @@
 /**
  * Watches every test for leaked secrets. It records what is sent or received as a secret. No log line, event, metric or
  * REST answer may contain it, except the answer that issues it.
- * `secret-watch-setup.ts` compares them after each test.
+ * `watches-setup.ts` compares them after each test.
  */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { Writable } from "node:stream";

@@ -13,6 +13,7 @@ import { type Answer, ask, askAll, type Json } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { type Fields, firmwareHello, type Offer, RawDevice } from "./raw-device.ts";
 import { secretWatch } from "./secret-watch.ts";
+import { stallWatch } from "./stall-watch.ts";
 import type { CallInterface, DeviceClaim, DeviceTransport } from "./transport.ts";
 import { webSocketTransport } from "./websocket-wire.ts";
 
@@ -59,7 +60,7 @@ export async function startSite(options: SiteOptions = {}): Promise<Site> {
     },
     { logger: secretWatch.logger(), ...startOptions, adminToken },
   );
-  return new Site(tendon, folder);
+  return new Site(stallWatch.watch(tendon), folder);
 }
 
 export class Site {
