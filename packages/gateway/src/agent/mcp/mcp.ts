@@ -1,11 +1,14 @@
 /**
  * The fleet as a standard MCP server, in both eras of the protocol: 2026-07-28 without sessions, 2025-11-25 and older
  * with sessions. The official SDK implements the protocol. This module authenticates clients, selects the tools of an
- * address and formats results. It loads the SDK when the first agent connects.
+ * address and formats results. It loads the SDK soon after the first device connects, or when the first agent does: a
+ * gateway without either stays small.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { limits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { asAgent, type Principal, requireScope, type Tokens } from "../../access/access.ts";
+import type { Timer } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
 import type { Http, HttpAuthentication } from "../http/http.ts";
@@ -23,17 +26,20 @@ export interface McpDependencies extends HubDependencies {
 
 type SelectionOf = (request: FastifyRequest, principal: Principal) => ViewSelection;
 
+const prepareAfterMs = 1_000;
 const methods = ["GET", "POST", "DELETE", "PUT", "PATCH"];
 
 export async function mcpRoutes(http: Http, dependencies: McpDependencies): Promise<void> {
   let hub: Promise<Hub> | undefined;
   const loaded = () => {
-    hub ??= import("./hub.ts").then((module) => new module.Hub(dependencies));
+    hub ??= loadHub().then((module) => new module.Hub(dependencies));
     return hub;
   };
+  const stopPreparing = prepareForAgents(dependencies);
   dependencies.tokens.onRevoked((tokenId) => void hub?.then((open) => open.revoked(tokenId)));
   // In `preClose`, because the server then waits for its connections, and agents keep streams open.
   http.addHook("preClose", async () => {
+    stopPreparing();
     await (await hub)?.stop();
   });
 
@@ -75,6 +81,27 @@ export async function mcpRoutes(http: Http, dependencies: McpDependencies): Prom
     });
     ready();
   });
+}
+
+/** In two steps, because the gateway answers nobody while it evaluates a module: the SDK first, then what uses it. */
+async function loadHub(): Promise<typeof import("./hub.ts")> {
+  await import("./server.ts");
+  await nextTurn();
+  return await import("./hub.ts");
+}
+
+/** Loads the SDK when the first device has been connected for a moment, so that the first agent need not wait for it. */
+function prepareForAgents({ clock, events, reportFault }: McpDependencies): () => void {
+  let timer: Timer | undefined;
+  const unsubscribe = events.subscribe(({ type }) => {
+    if (type !== "device.online") return;
+    unsubscribe();
+    timer = clock.after(prepareAfterMs, () => void loadHub().catch(reportFault));
+  });
+  return () => {
+    unsubscribe();
+    timer?.cancel();
+  };
 }
 
 /** Answers a body that is not JSON with a JSON-RPC error. The SDK answers JSON that is not MCP. */
