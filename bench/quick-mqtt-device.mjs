@@ -1,7 +1,7 @@
 // The lightest MQTT device that follows the rules: connects, never subscribes, answers what is pushed to it.
 import net from "node:net";
 import mqttPacket from "mqtt-packet";
-import { answer } from "./quick-device.mjs";
+import { answer, macOf } from "./quick-device.mjs";
 
 /** Resolves when the broker has accepted it; `listed` when the gateway has read its tools. `onMessage`: all but MCP. */
 export function connectMqttDevice(settings, onMessage = () => {}) {
@@ -62,4 +62,14 @@ export function publish(topic, message) {
     dup: false,
     retain: false,
   });
+}
+
+/** Settings the way a board gets them: by asking. */
+export async function provision(server, index) {
+  const response = await fetch(`${server.url}/xiaozhi/ota/`, {
+    method: "POST",
+    headers: { "device-id": macOf(index), "client-id": `bench-${index}` },
+    body: "{}",
+  });
+  return (await response.json()).mqtt;
 }

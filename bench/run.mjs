@@ -2,12 +2,14 @@
 // between machines. Everything runs on loopback, bounded in time.
 import WebSocket from "ws";
 import { benchCrossNode } from "./cross-node.mjs";
+import { benchFairness } from "./fairness.mjs";
 import { benchHome } from "./home.mjs";
 import { measure, poster } from "./load.mjs";
 import { benchMcp } from "./mcp.mjs";
+import { benchOverload } from "./overload.mjs";
 import { startServer } from "./process.mjs";
 import { connectDevice, macOf } from "./quick-device.mjs";
-import { connectMqttDevice, publish } from "./quick-mqtt-device.mjs";
+import { connectMqttDevice, provision, publish } from "./quick-mqtt-device.mjs";
 import { heads, row } from "./table.mjs";
 import { benchVoice } from "./voice.mjs";
 
@@ -94,16 +96,6 @@ function openSocket(url) {
     socket.once("open", () => resolve(socket));
     socket.once("error", reject);
   });
-}
-
-/** Settings the way a board gets them: by asking. */
-async function provision(server, index) {
-  const response = await fetch(`${server.url}/xiaozhi/ota/`, {
-    method: "POST",
-    headers: { "device-id": macOf(index), "client-id": `bench-${index}` },
-    body: "{}",
-  });
-  return (await response.json()).mqtt;
 }
 
 async function inGroups(count, work) {
@@ -249,3 +241,9 @@ await benchVoice({ count: 50, seconds: Math.min(2, seconds), rounds: 5 });
 
 console.log("");
 await benchHome();
+
+console.log("");
+await benchFairness(seconds);
+
+console.log("");
+await benchOverload(seconds);

@@ -110,6 +110,19 @@ describe("a flood over WebSocket", () => {
     await works();
   });
 
+  it("makes the device wait before it may come back", async () => {
+    const clock = new ManualClock();
+    const { site, wire, works } = await openFlood(clock);
+    times(10_000, () => wire.socket.ping())();
+    await wire.ended;
+    const again = { headers: deviceHeaders({ deviceId: firstDevice, clientId: "flood" }) };
+    const refusal = await WebSocketWire.open(site.url, again).catch((error: unknown) => error);
+    expect(refusal).toMatchObject({ status: 429, body: expect.stringContaining("rate_limited") });
+    await works();
+    clock.advance(10_000);
+    await WebSocketWire.open(site.url, again);
+  });
+
   it("that ends in time is only paused: nothing is lost", async () => {
     const clock = new ManualClock();
     const { site, wire, works } = await openFlood(clock);
@@ -154,6 +167,19 @@ describe("a flood over MQTT", () => {
     const answer = site.call(other, "a");
     beside.reply((await beside.nextRequest("tools/call")).id, textContent("yes"));
     expect((await answer).status).toBe(200);
+  });
+
+  it("makes the device wait before it may come back", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const device = await site.join({ transport: mqttTransport, tools: [tool("a")] });
+    const wire = device.wire as MqttWire;
+    times(10_000, () => wire.send(pingreq))();
+    await wire.ended;
+    const again = () => site.connect({ transport: mqttTransport });
+    await expect(again()).rejects.toThrow("refused with CONNACK 3");
+    clock.advance(10_000);
+    await again();
   });
 
   it("above the rate is paused, then cut off", async () => {

@@ -201,6 +201,7 @@ async function openListeners(
     version,
     reportFault,
     onCut: (from) => events.limited("connection", from),
+    onRefused: (from) => events.limited("overload", from),
   });
   listeners.http = http;
   serveCertificate(http, certificate);
@@ -221,6 +222,7 @@ async function openListeners(
     secret: deviceSecret,
     ...provisioning.signIn,
     openDevice: (identity, connection) => devices.openMqtt(identity, connection),
+    flooders: devices.flooders,
     reportFault,
   });
   listeners.mqtt = mqtt;

@@ -1,5 +1,6 @@
 import { limits } from "@tendon/protocol";
 import type { Clock, Timer } from "./clock.ts";
+import { TendonError } from "./errors.ts";
 import { type BucketRate, perSecond, TokenBucket } from "./token-bucket.ts";
 
 export interface IntakeRates {
@@ -98,5 +99,41 @@ export class Intake {
     this.end();
     this.#valve.cut(packetsLeft < 0 ? "frames" : "bytes");
     return false;
+  }
+}
+
+/** The connection of a device that was cut off a moment ago. Counted but not logged, because it may come at any rate. */
+export class FlooderRefused extends TendonError {
+  constructor(retryAfterMs: number) {
+    super(limits.floodRestMs.error, "the device was cut off because it sends too much; retry later", {
+      retryAfterMs,
+    });
+  }
+}
+
+/** Devices that were cut off. Without a rest, each return would cost as much as the flood that it may send. */
+export class Flooders {
+  readonly #clock: Clock;
+  /** When each may return, oldest first. */
+  readonly #returns = new Map<string, number>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  cutOff(deviceId: string): void {
+    this.#returns.delete(deviceId);
+    this.#returns.set(deviceId, this.#clock.monotonic() + limits.floodRestMs.max);
+    const [oldest] = this.#returns.size > limits.throttledSources.max ? this.#returns.keys() : [];
+    if (oldest !== undefined) this.#returns.delete(oldest);
+  }
+
+  /** Throws if the device may not return yet. */
+  requireRest(deviceId: string): void {
+    const at = this.#returns.get(deviceId);
+    if (at === undefined) return;
+    const waitMs = at - this.#clock.monotonic();
+    if (waitMs > 0) throw new FlooderRefused(waitMs);
+    this.#returns.delete(deviceId);
   }
 }

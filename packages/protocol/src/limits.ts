@@ -29,6 +29,11 @@ export const limits = {
     "rate_limited",
     "audio has 17 to 50 frames per second; a device that keeps sending more is broken or hostile",
   ),
+  floodRestMs: bound(
+    10_000,
+    "rate_limited",
+    "how long a device that was cut off because it sends too much must wait before it connects again",
+  ),
   deviceFrameBurst: bound(
     1_000,
     "rate_limited",

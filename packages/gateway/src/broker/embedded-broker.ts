@@ -7,6 +7,7 @@ import { Aedes, type AuthenticateError, type Client, type PublishPacket, type Su
 import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
+import { FlooderRefused } from "../intake.ts";
 import { noDelivery } from "./aedes-overrides.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
 import { isDevice, isMalformed, pushTopic, scopedClientId } from "./client-ids.ts";
@@ -21,6 +22,7 @@ export interface BrokerDependencies {
   readonly events: Events;
   /** Returns the handler of a device; throws with the reason if the device is not admitted. */
   readonly admitDevice: (claim: BrokerClaim) => OpenDevice;
+  readonly deviceCutOff: (deviceId: string) => void;
   /** Returns the app of a token; throws if the token is not valid. */
   readonly admitApp: (claim: BrokerClaim) => App;
   /** Current messages for a new subscription to these filters, sent if the app may see them. */
@@ -35,6 +37,8 @@ const connectTimeoutMs = 10_000;
 /** MQTT clients may disable pings. TCP keep-alive then detects a vanished machine. */
 const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
 const drainTimeoutMs = 30_000;
+/** Node's 511 overflow when a fleet comes back after a power cut; each overflow costs a board a second or more. */
+const backlog = 4_096;
 const BAD_CLIENT_ID = 2;
 const UNAVAILABLE = 3;
 const BAD_CREDENTIALS = 4;
@@ -128,7 +132,7 @@ export class EmbeddedBroker {
           ),
         );
       });
-      server.listen(port, host, resolve);
+      server.listen({ port, host, backlog }, resolve);
     });
     this.#servers.push(server);
     const address = server.address();
@@ -255,16 +259,13 @@ export class EmbeddedBroker {
       done(null, true);
     } catch (error) {
       const returnCode = claim.password === undefined ? NOT_AUTHORISED : BAD_CREDENTIALS;
-      if (this.#dependencies.signInFailed(from) === 0)
+      const isFlooder = error instanceof FlooderRefused;
+      if (!isFlooder && this.#dependencies.signInFailed(from) === 0)
         refuse("unauthenticated", messageOf(error), returnCode);
       else {
         this.#dependencies.events.connectionThrottled();
-        done(
-          Object.assign(new ConnectRejected("too many failed sign-ins; retry later"), {
-            returnCode: UNAVAILABLE,
-          }),
-          false,
-        );
+        const reason = isFlooder ? error.message : "too many failed sign-ins; retry later";
+        done(Object.assign(new ConnectRejected(reason), { returnCode: UNAVAILABLE }), false);
       }
     }
   }
@@ -330,6 +331,7 @@ export class EmbeddedBroker {
     const who = peer?.kind === "app" ? "app" : "device";
     const reason = `the ${who} sends too many ${exceeded}`;
     const device = this.#deviceOf(client);
+    if (device !== undefined) this.#dependencies.deviceCutOff(device);
     this.#dependencies.events.connectionRefused({ code: "rate_limited", reason, device, from });
     if (client !== undefined) this.#disconnected(client, reason);
   }

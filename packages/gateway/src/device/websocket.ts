@@ -6,7 +6,7 @@ import { type RawData, type ServerOptions, type WebSocket, WebSocketServer } fro
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { boardRates, Intake } from "../intake.ts";
+import { boardRates, FlooderRefused, type Flooders, Intake } from "../intake.ts";
 import { type Admit, readClaim } from "./admission.ts";
 import type { BoardSession } from "./board-session.ts";
 import type { AudioChannel, DeviceIdentity, DeviceLink } from "./link.ts";
@@ -19,6 +19,7 @@ export interface WebSocketDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly admit: Admit;
+  readonly flooders: Flooders;
   /** The client's address, read through a trusted proxy. */
   readonly addressOf: (request: IncomingMessage) => string | undefined;
   /** Counts a failed sign-in. Returns how long the address has to wait [PRV-8]. */
@@ -100,6 +101,7 @@ export class WebSocketDevices {
     }
     const claim = readClaim(request.headers);
     this.#dependencies.admit(claim);
+    this.#dependencies.flooders.requireRest(claim.deviceId);
     return { deviceId: claim.deviceId, clientId: claim.clientId };
   }
 
@@ -136,6 +138,10 @@ export class WebSocketDevices {
             {},
             cause,
           );
+    if (error instanceof FlooderRefused) {
+      this.#dependencies.events.connectionThrottled();
+      return error;
+    }
     const from = this.#dependencies.addressOf(request);
     const signIn = error.code === "unauthenticated" || error.code === "forbidden";
     if (signIn && this.#dependencies.signInFailed(from) > 0) {
@@ -157,7 +163,10 @@ export class WebSocketDevices {
         socket.pause();
       },
       resume: () => socket.resume(),
-      cut: (exceeded) => session.flooded(exceeded),
+      cut: (exceeded) => {
+        this.#dependencies.flooders.cutOff(identity.deviceId);
+        session.flooded(exceeded);
+      },
     });
     const link = new WebSocketLink(socket, this.#dependencies.clock, intake);
     const session = this.#dependencies.open(identity, link);

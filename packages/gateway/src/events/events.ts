@@ -325,7 +325,10 @@ export class Events extends EventStream {
   }
 
   /** `who` is set if the request is to be logged: the first of many. */
-  limited(by: "principal" | "address" | "sign-in" | "connection", who: string | undefined): void {
+  limited(
+    by: "principal" | "address" | "sign-in" | "connection" | "overload",
+    who: string | undefined,
+  ): void {
     this.#metrics.requestsLimited.inc({ by });
     if (who !== undefined) this.#log.warn({ by, who }, "too many requests");
   }

@@ -94,7 +94,7 @@ export class Metrics {
   });
   readonly requestsLimited = new Counter({
     name: "tendon_requests_limited_total",
-    help: "Requests rejected by a rate limit: of a principal, of an address, of failed sign-ins, or of unread requests on a connection",
+    help: "Requests rejected by a rate limit: of a principal, of an address, of failed sign-ins, of unread requests on a connection, or of the whole gateway (overload)",
     labelNames: ["by"] as const,
     registers: [this.registry],
   });

@@ -1,4 +1,5 @@
 /** Opens the device transports: WebSocket and MQTT for boards, stdio for the programs of the configuration. */
+
 import { randomUUID } from "node:crypto";
 import type { Addresses } from "../addresses.ts";
 import { type Config, inheritedEnvironment } from "../config/config.ts";
@@ -15,12 +16,14 @@ import {
   StdioDevice,
   WebSocketDevices,
 } from "../device/device.ts";
+import { Flooders } from "../intake.ts";
 import type { Foundation, Started } from "./foundation.ts";
 import type { Modules } from "./modules.ts";
 
 export interface DeviceConnections {
   readonly webSocket: WebSocketDevices;
   readonly frames: FrameLog;
+  readonly flooders: Flooders;
   openMqtt(identity: DeviceIdentity, connection: MqttConnection): MqttListener;
   stopPrograms(): Promise<void>;
 }
@@ -35,6 +38,7 @@ export async function openDeviceConnections(
 ): Promise<DeviceConnections> {
   const { fleet } = services;
   const frames = new FrameLog(clock);
+  const flooders = new Flooders(clock);
   const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
   if (voice === undefined) started.push(() => audio.stop());
   const open = (identity: DeviceIdentity, link: DeviceLink) => {
@@ -80,9 +84,11 @@ export async function openDeviceConnections(
       events,
       admit: (claim) => provisioning.credentials.admit(claim),
       open,
+      flooders,
       ...provisioning.signIn,
     }),
     frames,
+    flooders,
     openMqtt: (identity, connection) => openMqttDevice(identity, connection, { open }),
     stopPrograms,
   };

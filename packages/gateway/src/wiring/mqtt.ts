@@ -9,6 +9,7 @@ import type { Config } from "../config/config.ts";
 import type { DeviceIdentity, MqttConnection, MqttListener } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import type { Flooders } from "../intake.ts";
 import { type Credentials, type DeviceSignIn, SeenClients } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
 
@@ -45,6 +46,7 @@ export interface MqttDependencies extends DeviceSignIn {
   readonly store: Store;
   readonly secret: string;
   readonly openDevice: (identity: DeviceIdentity, connection: MqttConnection) => MqttListener;
+  readonly flooders: Flooders;
   readonly reportFault: (error: unknown) => void;
 }
 
@@ -59,7 +61,7 @@ export async function startMqtt(dependencies: MqttDependencies): Promise<MqttTra
 }
 
 async function startEmbedded(dependencies: MqttDependencies) {
-  const { config, clock, services, events, authentication, onRevoked, credentials, openDevice } =
+  const { config, clock, services, events, authentication, onRevoked, credentials, openDevice, flooders } =
     dependencies;
   const topics: MqttTopics = new MqttTopics({
     services,
@@ -75,8 +77,9 @@ async function startEmbedded(dependencies: MqttDependencies) {
     events,
     signInFailed: dependencies.signInFailed,
     retained: (filters) => topics.retained(filters),
+    deviceCutOff: (deviceId) => flooders.cutOff(deviceId),
     admitDevice(claim) {
-      credentials.admitMqtt(claim);
+      flooders.requireRest(credentials.admitMqtt(claim).deviceId);
       // Checked again when the connection is open, because the credentials may have been revoked meanwhile.
       return (connection) => openDevice(credentials.admitMqtt(claim), connection);
     },

@@ -68,6 +68,7 @@ export async function startSite(options: SiteOptions = {}) {
     version: "0",
     reportFault: (error) => faults.put(error),
     onCut: (from) => faults.put(from),
+    onRefused: () => undefined,
   });
   await visionRoutes(http, {
     clock,

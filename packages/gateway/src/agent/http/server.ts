@@ -17,6 +17,7 @@ import { Cors } from "./cors.ts";
 import { describeRoutes } from "./description.ts";
 import { requireKnownQuery } from "./known-query.ts";
 import { OriginGuard } from "./origin-guard.ts";
+import { refuseExcess } from "./overload-gate.ts";
 import { boundPipelines } from "./pipeline-gate.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
 import { compileSerializer, compileValidator } from "./schema-compilers.ts";
@@ -42,6 +43,8 @@ export interface HttpSettings {
   readonly reportFault: (error: unknown) => void;
   /** A connection was closed because its client sends without reading; `from` is set if it is to be logged. */
   readonly onCut: (from: string | undefined) => void;
+  /** A request was refused because there are too many; `from` is set if it is to be logged. */
+  readonly onRefused: (from: string | undefined) => void;
 }
 
 /** A board on a bad network needs a few seconds for its TLS handshake. */
@@ -52,6 +55,8 @@ const requestMs = 180_000;
 const boardBodyMs = 20_000;
 /** Paths of devices, whose firmware sends Host without a port, and of probes, which may use any name. */
 const open = ["/xiaozhi/", "/vision/", "/healthz", "/readyz"];
+/** Served also in overload: a board does not ask again soon, and operators must see what happens. */
+const notRefused = [...open, "/metrics"];
 /** No cache keeps an answer of the interface, and no browser guesses what it is. */
 const headers = { "x-content-type-options": "nosniff", "cache-control": "no-store" };
 
@@ -82,6 +87,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       ? {}
       : { https: { ...settings.tls, handshakeTimeout: handshakeMs } }) as object),
   }).withTypeProvider<TypeBoxTypeProvider>();
+  refuseExcess(http.server as Server, { exempt: notRefused, onRefused: settings.onRefused });
   boundPipelines(http.server as Server, { clock: settings.clock, onCut: settings.onCut });
   endSilentConnections(http.server, settings.clock, settings.tls !== undefined);
   const parseJson = http.getDefaultJsonParser("error", "error");

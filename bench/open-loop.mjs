@@ -1,0 +1,111 @@
+// Callers that do not wait for each other: requests leave at a fixed rate, whether or not earlier ones were answered.
+// Each runs over a kept connection. A latency counts from the moment when the request was due.
+import net from "node:net";
+
+/** Short beside what is measured; without a pause the callers would take a core from the gateway. */
+const tickMs = 2;
+const retryAfter = /\r\nretry-after: \d+/i;
+const bodyLength = /\r\ncontent-length: (\d+)/i;
+
+/** One kept connection with one request at a time. */
+class Connection {
+  #socket;
+  #text = "";
+  #pending;
+
+  constructor(socket) {
+    this.#socket = socket;
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk) => this.#take(chunk));
+    socket.on("close", () => this.#finish({ status: 0 }));
+    socket.on("error", () => {});
+  }
+
+  static async open(port) {
+    const socket = net.connect(port, "127.0.0.1");
+    socket.setNoDelay();
+    await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
+    const connection = new Connection(socket);
+    // Connected is not accepted: Node accepts one connection a turn.
+    await connection.send("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+    return connection;
+  }
+
+  get isOpen() {
+    return !this.#socket.destroyed;
+  }
+
+  send(request) {
+    return new Promise((resolve) => {
+      this.#pending = resolve;
+      this.#socket.write(request);
+    });
+  }
+
+  close() {
+    this.#socket.destroy();
+  }
+
+  #take(chunk) {
+    this.#text += chunk;
+    const end = this.#text.indexOf("\r\n\r\n");
+    if (end < 0) return;
+    const head = this.#text.slice(0, end);
+    const length = Number(bodyLength.exec(head)?.[1] ?? 0);
+    if (this.#text.length < end + 4 + length) return;
+    this.#text = "";
+    this.#finish({ status: Number(head.slice(9, 12)), hasRetryAfter: retryAfter.test(head) });
+  }
+
+  #finish(answer) {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    pending?.(answer);
+  }
+}
+
+/**
+ * @param requestOf the bytes of the n-th request
+ * @returns answers by kind, with the latencies of each in milliseconds, and how many requests found no free connection
+ */
+export async function openLoop({ port, connections, perSecond, seconds, requestOf }) {
+  const free = [];
+  for (let from = 0; from < connections; from += 100) {
+    const group = Array.from({ length: Math.min(100, connections - from) }, () => Connection.open(port));
+    free.push(...(await Promise.all(group)));
+  }
+  const all = [...free];
+  const result = { ok: [], refused: [], other: [], withoutRetryAfter: 0, unsent: 0 };
+  let running = 0;
+  const began = performance.now();
+  const send = async (index, due) => {
+    const connection = free.pop();
+    if (connection === undefined) {
+      result.unsent += 1;
+      return;
+    }
+    running += 1;
+    const { status, hasRetryAfter } = await connection.send(requestOf(index));
+    running -= 1;
+    const kind = status === 200 ? "ok" : status === 429 || status === 503 ? "refused" : "other";
+    result[kind].push(performance.now() - due);
+    if (kind === "refused" && !hasRetryAfter) result.withoutRetryAfter += 1;
+    if (connection.isOpen) free.push(connection);
+  };
+  let sent = 0;
+  while (performance.now() - began < seconds * 1000) {
+    const due = Math.floor(((performance.now() - began) / 1000) * perSecond);
+    for (; sent < due; sent += 1) void send(sent, began + (sent / perSecond) * 1000);
+    await new Promise((resolve) => setTimeout(resolve, tickMs));
+  }
+  const seen = (performance.now() - began) / 1000;
+  const late = performance.now() + 10_000;
+  while (running > 0 && performance.now() < late) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (const connection of all) connection.close();
+  return { ...result, unanswered: running, okPerSecond: result.ok.length / seen };
+}
+
+export function percentile(latencies, share) {
+  const sorted = latencies.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
