@@ -33,6 +33,7 @@ const leaves = [
   "errors",
   "clock",
   "intake",
+  "open-files",
   "outbound-fetch",
   "cancellation",
   "call-ids",

@@ -4,7 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { run, start, startServe, temporaryFolder } from "./run-tendon.ts";
+import { bin, run, start, startServe, temporaryFolder } from "./run-tendon.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
 beforeEach(() => {
@@ -52,6 +52,17 @@ describe("tendon serve", () => {
     const proxied = await startServe(folder.path, host, env);
     await proxied.process.until("stdout", /try /);
     expect((await proxied.process.end()).stdout).not.toContain("not encrypted");
+  });
+
+  it.runIf(fs.existsSync("/proc/self/limits"))("warns that the system allows few open files", async () => {
+    const line = `ulimit -n 256 && exec '${process.execPath}' '${bin}' serve --port 0 --mqtt-port 0`;
+    const gateway = spawn("sh", ["-c", line], { cwd: folder.path });
+    let stdout = "";
+    for await (const chunk of gateway.stdout) {
+      stdout += String(chunk);
+      if (stdout.includes("  try ")) gateway.kill();
+    }
+    expect(stdout).toMatch(/^ {2}warning +the system lets this process open only 256 files/m);
   });
 
   it("with an external broker, prints its address for devices and none for apps", async () => {

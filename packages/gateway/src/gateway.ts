@@ -8,6 +8,7 @@ import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertifica
 import { Erasure } from "./calls/calls.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
 import { drainBoards } from "./device/device.ts";
+import { openFileWarning } from "./open-files.ts";
 import { type DeviceCredentials, deviceSettings, type OtaSettings } from "./provisioning/provisioning.ts";
 import { type SecretFile, writeRunFile } from "./store/store.ts";
 import { version } from "./version.ts";
@@ -149,6 +150,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   });
   await modules.audit.recordStart(foundation, options.settings ?? []);
   log.info({ url, admission: config.devices.admission, version }, "gateway started");
+  const fewFiles = openFileWarning();
+  if (fewFiles !== undefined) log.warn(fewFiles);
 
   let stopped: Promise<void> | undefined;
   const stop = async () => {

@@ -13,6 +13,7 @@ export {
 export { errorKinds, StartError, TendonError } from "./errors.ts";
 export { type StartOptions, startGateway, startTendon, type Tendon } from "./gateway.ts";
 export { disablePretenuring } from "./gc-tuning.ts";
+export { openFileWarning } from "./open-files.ts";
 export { backUp, examineStorage, restoreBackup } from "./store/store.ts";
 export { version } from "./version.ts";
 export { startProblems } from "./wiring/wiring.ts";

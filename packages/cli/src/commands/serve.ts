@@ -4,6 +4,7 @@ import {
   disablePretenuring,
   isLoopbackHost,
   loadConfig,
+  openFileWarning,
   otaProblem,
   startGateway,
   type Tendon,
@@ -119,10 +120,11 @@ function announce(tendon: Tendon, json: boolean): void {
       `${tendon.addresses.public}/  (\`${ownCommand()} console\` prints a link that signs in)`,
     ]);
   for (const [name, value] of rows) print(`  ${colours.dim(name.padEnd(22))} ${value}`);
-  if (isUnencrypted(tendon.config)) {
-    const unencrypted =
-      "traffic is not encrypted: others in this network can read tokens; set tls.cert and tls.key";
-    print(`  ${colours.yellow("warning".padEnd(22))} ${unencrypted}`);
+  const unencrypted =
+    "traffic is not encrypted: others in this network can read tokens; set tls.cert and tls.key";
+  const warnings = [isUnencrypted(tendon.config) ? unencrypted : undefined, openFileWarning()];
+  for (const warning of warnings) {
+    if (warning !== undefined) print(`  ${colours.yellow("warning".padEnd(22))} ${warning}`);
   }
   print(`  ${colours.dim("try".padEnd(22))} ${ownCommand()} devices`);
 }

@@ -57,6 +57,17 @@ export class Provisioning {
 
   /** Answers a board's request for its settings. */
   async enter(ask: BoardRequest): Promise<Entry> {
+    try {
+      return await this.#enter(ask);
+    } catch (error) {
+      // Its status would be 503, after which a board retries ever more rarely and shows nothing.
+      if (error instanceof TendonError && error.code === "storage_unavailable")
+        return this.#askAgain(error.message);
+      throw error;
+    }
+  }
+
+  async #enter(ask: BoardRequest): Promise<Entry> {
     const { admission, credentials } = this.#dependencies;
     const state = credentials.stateOf(ask.deviceId, ask.clientId);
     if (state.kind === "approved") return state;
