@@ -14,6 +14,7 @@ function image(number: number, more: Partial<FirmwareImage> = {}): FirmwareImage
     size: 4_000_000_000,
     sha256: "f".repeat(64),
     share: 10,
+    tags: [],
     chip: "esp32s3",
     project: "xiaozhi",
     force: false,
@@ -88,11 +89,14 @@ describe.each(kinds)("records in %s", (kind) => {
     expect(await store.firmware.add(image(1))).toBe(true);
     expect(await store.firmware.add(image(2))).toBe(true);
     expect(await store.firmware.add(image(3, { version: "1.1.0" }))).toBe(false);
-    expect(await store.firmware.change("image-1", { share: 100 })).toBe(true);
+    expect(await store.firmware.change("image-1", { share: 100, tags: ["lab"] })).toBe(true);
     expect(await store.firmware.change("image-1", { state: "halted" })).toBe(true);
     expect(await store.firmware.change("image-9", { share: 1 })).toBe(false);
     expect(await store.firmware.change("image-1", {})).toBe(false);
-    expect(await store.firmware.all()).toEqual([image(2), image(1, { share: 100, state: "halted" })]);
+    expect(await store.firmware.all()).toEqual([
+      image(2),
+      image(1, { share: 100, tags: ["lab"], state: "halted" }),
+    ]);
     expect([await store.firmware.remove("image-1"), await store.firmware.remove("image-1")]).toEqual([
       true,
       false,

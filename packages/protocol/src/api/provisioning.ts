@@ -9,7 +9,9 @@ export const codePattern = "^\\d{6}$";
 export const serialPattern = "^[\\x21-\\x7e]{1,64}$";
 export const keyPattern = "^[0-9a-fA-F]{64}$";
 
-export const Tags = Type.Array(Type.String({ pattern: tagPattern }), { maxItems: 32 });
+export const maxTags = 32;
+
+export const Tags = Type.Array(Type.String({ pattern: tagPattern }), { maxItems: maxTags });
 
 export const ProvisionRequest = Type.Object(
   {
