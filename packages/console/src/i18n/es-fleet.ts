@@ -30,7 +30,7 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "imports.bar.other": "{count} dispositivos importados aún no se han conectado",
   "imports.open": "Mostrar",
   "imports.lead":
-    "Están en una lista importada y pueden conectarse sin aprobación. Quita una fila importada por error.",
+    "Están en una lista importada y pueden conectarse sin aprobación. Quite una fila importada por error.",
   "imports.search": "Buscar id, número de serie o etiqueta",
   "imports.none": "Ningún dispositivo importado coincide",
   "imports.more": "Mostrar más",
@@ -38,7 +38,7 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "imports.removeThis": "Quitar {device} de la lista",
   "imports.removeTitle": "¿Quitar {device} de la lista?",
   "imports.removeEffect":
-    "La lista deja de admitir este dispositivo. Para admitirlo otra vez, impórtalo de nuevo.",
+    "La lista deja de admitir este dispositivo. Para admitirlo otra vez, impórtelo de nuevo.",
   "imports.imported": "Importado",
   "imports.serial": "número de serie {serial}",
   "imports.key": "con clave",
