@@ -70,7 +70,7 @@ function Row({ entry }: { readonly entry: Entry }) {
   );
 }
 
-/** Two tokens may have the same name; the id tells them apart. */
+/** A token may have the name of one that was revoked; the id tells them apart. */
 function isToken({ principal, principalId }: Entry): boolean {
   return principalId !== undefined && principalId !== principal;
 }
