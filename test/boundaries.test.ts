@@ -32,6 +32,7 @@ const leaves = [
   "batch",
   "errors",
   "clock",
+  "cursor",
   "intake",
   "open-files",
   "outbound-fetch",

@@ -37,6 +37,16 @@ describe("the client", () => {
     await expect(devices.get("desk")).rejects.toMatchObject({ code: "device_unknown", status: 404 });
   });
 
+  it("lists imported devices, and removes one", async () => {
+    const site = await openSite();
+    const client = clientOf(site);
+    await client.request("POST", "/devices/import", { body: { devices: [{ id: firstDevice }] } });
+    const { imports, total } = await client.imports.list({ connected: false });
+    expect([imports.map(({ id }) => id), total]).toEqual([[firstDevice], 1]);
+    expect(await client.imports.delete(firstDevice)).toBeUndefined();
+    expect(await client.imports.list()).toEqual({ imports: [], total: 0 });
+  });
+
   it("calls tools, once per key, and reads the calls", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a", { x: { type: "integer" } }, ["x"])] });
@@ -130,14 +140,21 @@ describe("the client", () => {
     });
     await client.call("VALUE", "VALUE");
     await client.callMany({ all: true }, "a");
-    const groups = [client.devices, client.calls, client.approvals, client.jobs, client.audit];
+    const groups = [
+      client.devices,
+      client.imports,
+      client.calls,
+      client.approvals,
+      client.jobs,
+      client.audit,
+    ];
     for (const group of groups) {
       for (const [name, method] of Object.entries(group)) {
         const call = method as (...args: unknown[]) => Promise<unknown>;
         await (name === "list" ? call({}) : call("VALUE", {}));
       }
     }
-    expect(asked).toHaveLength(16);
+    expect(asked).toHaveLength(18);
     expect(
       asked.filter((request) => !known.includes(request.replace("/api/v1", "")) && !known.includes(request)),
     ).toEqual([]);

@@ -145,7 +145,7 @@ describe("in a cluster", () => {
       const after = await site.events("?type=device.online,call.finished,audit.recorded", {
         "last-event-id": String(first.id),
       });
-      await makeToken(site, {});
+      await makeToken(site, { name: site === one ? "one" : "two" });
       expect((await after.next()).type).toBe("audit.recorded");
     }
   });

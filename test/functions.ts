@@ -1,4 +1,6 @@
 /** The fleet's tools for an agent without MCP. */
+
+import { unusedName } from "./access/tokens.ts";
 import type { Answer, Json } from "./http-client.ts";
 import type { Fields } from "./raw-device.ts";
 import type { Site } from "./site.ts";
@@ -31,7 +33,7 @@ export async function data(site: Site, name: string, args: Fields = {}): Promise
 }
 
 export async function tokenWith(site: Site, scopes: readonly string[], devices?: object): Promise<string> {
-  const { body } = await site.rest("POST", "/tokens", { name: "agent", scopes, devices });
+  const { body } = await site.rest("POST", "/tokens", { name: unusedName(site, "agent"), scopes, devices });
   return body["token"] as string;
 }
 

@@ -2,6 +2,7 @@ import { Writable } from "node:stream";
 import { limits } from "@tendon/protocol";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
+import { unusedName } from "./access/tokens.ts";
 import { EventReader } from "./event-reader.ts";
 import { ask } from "./http-client.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -18,7 +19,7 @@ async function token(
   site: Site,
   request: { scopes: string[]; devices?: unknown },
 ): Promise<Record<string, string>> {
-  const made = await site.rest("POST", "/tokens", { name: "limited", ...request });
+  const made = await site.rest("POST", "/tokens", { name: unusedName(site, "limited"), ...request });
   return { authorization: `Bearer ${made.body["token"] as string}` };
 }
 

@@ -271,6 +271,9 @@ describe("the list of devices", () => {
     "?online=maybe",
     "?sort=size",
     "?sort=alias&cursor=02:00:00:00:00:01",
+    "?cursor=abc",
+    "?cursor=02:00:00:00:00:01",
+    "?cursor=WyJhIiwiYiJd",
   ])("refuses %s", async (query) => {
     const site = await openSite();
     const { status, body } = await site.rest("GET", `/devices${query}`);

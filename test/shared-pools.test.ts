@@ -1,10 +1,11 @@
 /** One token cannot use up what all share: sign-ins, codes, event streams, waits and jobs. */
 import { describe, expect, it } from "vitest";
+import { unusedName } from "./access/tokens.ts";
 import { until } from "./inbox.ts";
 import { adminToken, openSite, type Site } from "./site.ts";
 
 async function makeToken(site: Site, name: string, scopes: string[] = ["read"]) {
-  const { body } = await site.rest("POST", "/tokens", { name, scopes });
+  const { body } = await site.rest("POST", "/tokens", { name: unusedName(site, name), scopes });
   return { authorization: `Bearer ${String(body["token"])}` };
 }
 

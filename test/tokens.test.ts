@@ -1,5 +1,6 @@
 import type { TokenRequest } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
+import { unusedName } from "./access/tokens.ts";
 import { askAll } from "./http-client.ts";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -17,9 +18,9 @@ interface Made {
 
 async function make(site: Site, request: Partial<TokenRequest>): Promise<Made> {
   const { status, body } = await site.rest("POST", "/tokens", {
-    name: "test",
     scopes: ["read", "call"],
     ...request,
+    name: unusedName(site, request.name),
   });
   expect(status).toBe(201);
   return body as unknown as Made;
@@ -51,6 +52,29 @@ describe("a token", () => {
       expect((await site.rest("GET", "/tokens")).body["tokens"]).toEqual([]);
     },
   );
+
+  it("[TOK-1] has a name that no other token has, until it is revoked or expires", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    const create = async (more: object = {}) =>
+      await site.rest("POST", "/tokens", { name: "agent", scopes: ["read"], ...more });
+    const first = await create();
+    const second = await create({ scopes: ["call"] });
+    expect([second.status, second.body["code"], second.body["detail"]]).toEqual([
+      409,
+      "conflict",
+      "a token named `agent` exists already; choose another name, or revoke that token first",
+    ]);
+    expect((await site.rest("GET", "/tokens")).body["tokens"]).toHaveLength(1);
+    await site.rest("DELETE", `/tokens/${String(first.body["id"])}`);
+    const expiresAt = new Date(clock.now() + 60_000).toISOString();
+    const atOnce = await Promise.all([1, 2, 3, 4, 5].map(() => create({ expiresAt })));
+    expect(atOnce.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409]);
+    clock.advance(60_000);
+    expect((await create()).status).toBe(201);
+    const { body } = await site.rest("GET", "/audit?action=token.create");
+    expect(body["entries"]).toHaveLength(3);
+  });
 
   it("[TOK-1] is listed with who created it, its last use, and the addresses of both", async () => {
     const clock = new ManualClock();

@@ -1,6 +1,7 @@
 /** What the gateway keeps of recent calls, and the calls that have not ended, over REST. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { unusedName } from "../access/tokens.ts";
 import { askAll, type Json } from "../http-client.ts";
 import { until } from "../inbox.ts";
 import { textContent, tool } from "../raw-device.ts";
@@ -16,7 +17,7 @@ async function traceOf(site: Site, callId: unknown, headers?: Record<string, str
 }
 
 async function as(site: Site, request: object): Promise<Record<string, string>> {
-  const { body } = await site.rest("POST", "/tokens", { name: "reader", ...request });
+  const { body } = await site.rest("POST", "/tokens", { name: unusedName(site, "reader"), ...request });
   return { authorization: `Bearer ${String(body["token"])}` };
 }
 

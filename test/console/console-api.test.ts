@@ -1,5 +1,6 @@
 /** The REST endpoints that only the console uses. */
 import { describe, expect, it } from "vitest";
+import { unusedName } from "../access/tokens.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
@@ -17,7 +18,7 @@ async function framesOf(site: Site, device: string): Promise<Frame[]> {
 }
 
 async function as(site: Site, request: object): Promise<Record<string, string>> {
-  const { body } = await site.rest("POST", "/tokens", { name: "test", ...request });
+  const { body } = await site.rest("POST", "/tokens", { name: unusedName(site), ...request });
   return { authorization: `Bearer ${String(body["token"])}` };
 }
 

@@ -3,6 +3,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { VirtualDevice, type VirtualDeviceOptions } from "@tendon/simulator";
 import { onTestFinished } from "vitest";
+import { unusedName } from "../access/tokens.ts";
 import { until } from "../inbox.ts";
 import { type AtEnd, openSite, type Site, type SiteOptions, startSite } from "../site.ts";
 
@@ -62,7 +63,7 @@ export async function startBoard(
 
 /** A link that signs in with a new token. */
 export async function linkFor(site: Site, name: string, scopes: readonly string[]): Promise<string> {
-  const { body } = await site.rest("POST", "/tokens", { name, scopes });
+  const { body } = await site.rest("POST", "/tokens", { name: unusedName(site, name), scopes });
   const headers = { authorization: `Bearer ${String(body["token"])}` };
   return String((await site.rest("POST", "/session/codes", undefined, headers)).body["url"]);
 }

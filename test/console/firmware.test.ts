@@ -48,8 +48,7 @@ describe("the firmware page", () => {
     await page.getByRole("heading", { name: "No images yet" }).waitFor();
     await choose(page, makeImage({ codeBytes: 100_000 }), "esp-box-3");
     const dialog = page.getByRole("dialog");
-    await dialog.getByText("10 % of the esp-box-3 boards are offered it the next time they start.").waitFor();
-    await dialog.getByRole("slider", { name: "Share of the boards" }).press("End");
+    await dialog.getByText("Start with a tag or a small share").waitFor();
     await dialog
       .getByText("100 % of the esp-box-3 boards are offered it the next time they start.")
       .waitFor();
@@ -100,10 +99,10 @@ describe("the firmware page", () => {
     await shared.load("/firmware");
     const row = rowOf(page, "2.5.0");
     const dialog = page.getByRole("dialog");
-    await row.getByRole("button", { name: "Change share" }).click();
+    await row.getByRole("button", { name: "Change offer" }).click();
     await dialog.getByRole("slider").press("PageUp");
     await dialog.getByText(/^20 % of the esp-box-3 boards are offered 2\.5\.0/).waitFor();
-    await dialog.getByRole("button", { name: "Change share" }).click();
+    await dialog.getByRole("button", { name: "Change offer" }).click();
     await row.getByText("for 20 % of the boards").waitFor();
     await row.getByRole("button", { name: "Halt" }).click();
     await dialog.getByText(/^No more boards are offered it/).waitFor();
@@ -121,6 +120,36 @@ describe("the firmware page", () => {
     await dialog.getByRole("button", { name: "Remove" }).click();
     await page.getByRole("heading", { name: "No images yet" }).waitFor();
     expect((await site.rest("GET", "/firmware")).body["images"]).toEqual([]);
+    complaints.check();
+  });
+
+  it("offers an image by tag, and changes the tags", { timeout: 30_000 }, async () => {
+    const { site, page, complaints } = shared;
+    const [lab, plain] = [await joinBoard(), await joinBoard()];
+    await site.rest("PATCH", `/devices/${lab}`, { tags: ["lab"] });
+    await shared.load("/firmware");
+    await choose(page, makeImage(), "esp-box-3");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "lab", exact: true }).click();
+    expect(await dialog.getByLabel("Tags").inputValue()).toBe("lab");
+    await dialog.getByText("100 % of the esp-box-3 boards with the tag lab are offered it").waitFor();
+    await dialog.getByRole("button", { name: "Upload" }).click();
+    const row = rowOf(page, "2.5.0");
+    await row.getByText("for 100 % of the boards with the tag lab").waitFor();
+    expect(await offerOf(site, { id: lab })).toBeDefined();
+    expect(await offerOf(site, { id: plain })).toBeUndefined();
+    await row.getByRole("button", { name: "Change offer" }).click();
+    expect(await dialog.getByRole("button", { name: "Change offer" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Tags").fill("lab, beta");
+    await dialog.getByRole("button", { name: "Change offer" }).click();
+    await row.getByText("for 100 % of the boards with the tag lab or beta").waitFor();
+    await row.getByRole("button", { name: "Change offer" }).click();
+    await dialog.getByLabel("Tags").fill("");
+    await dialog.getByText(/^100 % of the esp-box-3 boards are offered 2\.5\.0/).waitFor();
+    await dialog.getByRole("button", { name: "Change offer" }).click();
+    await row.getByText("for 100 % of the boards", { exact: false }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+    expect((await site.rest("GET", "/firmware")).body["images"]).toMatchObject([{ tags: [], share: 100 }]);
     complaints.check();
   });
 

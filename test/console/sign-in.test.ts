@@ -1,5 +1,6 @@
 /** Console sessions over HTTP [CON-1…4], as a browser uses them and as an attacker might. */
 import { describe, expect, it } from "vitest";
+import { unusedName } from "../access/tokens.ts";
 import { EventReader } from "../event-reader.ts";
 import { type Answer, ask, askAll } from "../http-client.ts";
 import { ManualClock } from "../manual-clock.ts";
@@ -183,7 +184,8 @@ describe("a session", () => {
     const clock = new ManualClock();
     const site = await openSite({ clock });
     const expiresAt = new Date(clock.now() + 3_600_000).toISOString();
-    const make = (more: object) => site.rest("POST", "/tokens", { name: "p", scopes: ["read"], ...more });
+    const make = (more: object) =>
+      site.rest("POST", "/tokens", { name: unusedName(site, "p"), scopes: ["read"], ...more });
     const revoked = await make({});
     const expiring = await make({ expiresAt });
     const first = await signIn(site, String(revoked.body["token"]));

@@ -167,6 +167,21 @@ describe("connecting an agent", () => {
     await page.getByText("Connected.").waitFor();
     complaints.check();
   });
+
+  it("suggests a name that no token has, and says when one is taken", async () => {
+    const { page, complaints } = shared;
+    await shared.go("/connect");
+    const name = page.getByLabel("Name of the token");
+    expect(await name.inputValue()).toBe("my-agent");
+    await page.getByRole("button", { name: "Create token" }).click();
+    await page.getByText("Waiting for my-agent").waitFor();
+    await until(async () => (await name.inputValue()) === "my-agent-2", "another name");
+    await name.fill("my-agent");
+    await page.getByRole("button", { name: "Create another" }).click();
+    await page.getByText("a token named `my-agent` exists already", { exact: false }).waitFor();
+    complaints.expectRefusal(409);
+    complaints.check();
+  });
 });
 
 describe("navigation", () => {

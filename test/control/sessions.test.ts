@@ -1,5 +1,6 @@
 /** Messages that name a device by a session id: the gateway's, or the one of its voice server. */
 import { describe, expect, it } from "vitest";
+import { unusedName } from "../access/tokens.ts";
 import { until } from "../inbox.ts";
 import { MqttApp } from "../mqtt-app.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
@@ -22,7 +23,7 @@ async function openApp(site: Site, token = adminToken): Promise<(session_id: unk
 }
 
 async function tokenFor(site: Site, ids: readonly string[]): Promise<string> {
-  const body = { name: `for-${ids.join("-")}`, scopes: ["read", "call"], devices: { ids } };
+  const body = { name: unusedName(site, `for-${ids.join("-")}`), scopes: ["read", "call"], devices: { ids } };
   return String((await site.rest("POST", "/tokens", body)).body["token"]);
 }
 

@@ -27,10 +27,14 @@ export function boardId(number: number): string {
 export async function handIn(
   site: Site,
   image: Uint8Array,
-  query: Readonly<Record<string, string>> = {},
+  query: Readonly<Record<string, string | readonly string[]>> = {},
   token = adminToken,
 ): Promise<Answer> {
-  const search = new URLSearchParams({ board: "esp-box-3", ...query });
+  const search = new URLSearchParams(
+    Object.entries({ board: "esp-box-3", ...query }).flatMap(([name, values]) =>
+      [values].flat().map((value): [string, string] => [name, value]),
+    ),
+  );
   return await askAll(site.url, {
     method: "POST",
     path: `/api/v1/firmware?${search}`,

@@ -32,6 +32,7 @@ describe("an image", () => {
       project: "xiaozhi",
       size: image.length,
       share: 10,
+      tags: [],
       force: false,
       state: "offered",
       haltedReason: null,

@@ -1,5 +1,6 @@
 import { limits } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
+import { unusedName } from "../access/tokens.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { tool } from "../raw-device.ts";
 import { adminToken, openSite, type Site } from "../site.ts";
@@ -11,7 +12,7 @@ async function makeToken(
   site: Site,
   scopes: string[] = ["read", "call"],
 ): Promise<{ id: string; token: string }> {
-  const { body } = await site.rest("POST", "/tokens", { name: "agent", scopes });
+  const { body } = await site.rest("POST", "/tokens", { name: unusedName(site, "agent"), scopes });
   return body as unknown as { id: string; token: string };
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { unusedName } from "../access/tokens.ts";
 import { until } from "../inbox.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
 import type { Site } from "../site.ts";
@@ -18,7 +19,11 @@ async function sessions(site: Site, token?: string): Promise<Session[]> {
 
 async function tokenFor(site: Site, scopes: string[], ids?: string[]): Promise<string> {
   const devices = ids === undefined ? {} : { devices: { ids } };
-  const { body } = await site.rest("POST", "/tokens", { name: "reader", scopes, ...devices });
+  const { body } = await site.rest("POST", "/tokens", {
+    name: unusedName(site, "reader"),
+    scopes,
+    ...devices,
+  });
   return String(body["token"]);
 }
 

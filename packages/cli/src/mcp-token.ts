@@ -2,14 +2,19 @@
  * The token of `tendon mcp` and of the client snippets. It has the scopes `read` and `call` and is kept in the data
  * folder. The folder's admin token creates it on first use and is used for nothing else.
  */
+import { randomBytes } from "node:crypto";
 import fs from "node:fs";
 import path from "node:path";
+import { setTimeout } from "node:timers/promises";
 import type { NewToken, Problem } from "@tendon/protocol";
 import { NoGateway, OperationError } from "./errors.ts";
 import { GatewayClient } from "./gateway-client.ts";
 import { hasGateway, readTarget, type Target, type TargetOptions } from "./target.ts";
 
 export const mcpTokenFile = "mcp-token";
+
+const fileWaitMs = 1_000;
+const fileCheckMs = 50;
 
 export interface McpToken {
   readonly token: string;
@@ -54,15 +59,16 @@ async function mayMakeTokens(target: Target): Promise<boolean> {
     await new GatewayClient(target).get("/tokens");
     return true;
   } catch (error) {
-    const problem = error instanceof OperationError ? (error.problem as Problem | undefined) : undefined;
-    if (problem?.code === "forbidden") return false;
+    if (codeOf(error) === "forbidden") return false;
     throw error;
   }
 }
 
 async function make(target: Target, file: string): Promise<string> {
   const client = new GatewayClient(target);
-  const { id, token } = await client.post<NewToken>("/tokens", { name: "mcp", scopes: ["read", "call"] });
+  const made = await create(client, file);
+  if (typeof made === "string") return made;
+  const { id, token } = made;
   try {
     fs.mkdirSync(path.dirname(file), { recursive: true });
     // `wx`: when several processes start at once, one writes the file and the others use its token.
@@ -74,6 +80,26 @@ async function make(target: Target, file: string): Promise<string> {
     if (theirs === undefined) throw new OperationError(`Cannot write ${file}.`);
     return theirs;
   }
+}
+
+/** Names are unique. Another process may be about to write its token `mcp` to the file; another machine has its own file. */
+async function create(client: GatewayClient, file: string): Promise<NewToken | string> {
+  const named = (name: string) => client.post<NewToken>("/tokens", { name, scopes: ["read", "call"] });
+  try {
+    return await named("mcp");
+  } catch (error) {
+    if (codeOf(error) !== "conflict") throw error;
+  }
+  for (let waited = 0; waited < fileWaitMs; waited += fileCheckMs) {
+    const theirs = read(file);
+    if (theirs !== undefined) return theirs;
+    await setTimeout(fileCheckMs);
+  }
+  return await named(`mcp-${randomBytes(3).toString("hex")}`);
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof OperationError ? (error.problem as Problem | undefined)?.code : undefined;
 }
 
 function read(file: string): string | undefined {

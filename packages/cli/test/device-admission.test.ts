@@ -243,6 +243,37 @@ describe("tendon device import", () => {
     expect(Object.keys(await ota(url, "02:00:00:00:00:03")).sort()).toEqual(["firmware", "server_time"]);
   });
 
+  it("imports and unimport: lists the missing devices, and removes one", async () => {
+    const file = write("two.csv", [
+      "id,serial,hmac_key,tags",
+      `0200000000a1,SN-a1,${key},batch-9`,
+      "0200000000a2,,,batch-9",
+    ]);
+    expect((await run(["device", "import", file], { cwd })).code).toBe(0);
+    const listed = await run(["device", "imports", "--missing", "--tag", "batch-9"], { cwd });
+    expect(listed.stdout).toMatch(/^ID +SERIAL +KEY +TAGS +IMPORTED +LAST SEEN\n/);
+    expect(listed.stdout).toMatch(/\n02:00:00:00:00:a1 +SN-a1 +yes +batch-9 +\d+ s ago +never\n/);
+    expect(listed.stdout + listed.stderr).not.toContain(key);
+    const one = await run(["device", "imports", "--search", "batch", "--limit", "1"], { cwd });
+    expect(one.stdout).not.toContain("02:00:00:00:00:a2");
+    expect(one.stderr).toContain("Showing 1 of 2 imported devices.");
+    const removed = await run(["device", "unimport", "02:00:00:00:00:a1"], { cwd });
+    expect([removed.code, removed.stdout]).toEqual([
+      0,
+      "02:00:00:00:00:a1 is removed from the imported list; a device that has credentials keeps them\n",
+    ]);
+    const again = await run(["device", "unimport", "02:00:00:00:00:a1"], { cwd });
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("device_unknown")]);
+    const json = await run(["device", "imports", "--tag", "batch-9", "--json"], { cwd });
+    expect(JSON.parse(json.stdout)).toMatchObject({ imports: [{ id: "02:00:00:00:00:a2" }], total: 1 });
+    await run(["device", "unimport", "02:00:00:00:00:a2"], { cwd });
+    expect((await run(["device", "imports", "--connected"], { cwd })).stdout).toBe(
+      "No matching imported devices.\n",
+    );
+    expect((await run(["device", "imports", "--connected", "--missing"], { cwd })).code).toBe(2);
+    expect((await run(["device", "imports", "--imported-at", "today"], { cwd })).code).toBe(2);
+  });
+
   it("names every invalid line, imports nothing, and prints no key", async () => {
     const short = `${key}ff`;
     const file = write("bad.csv", [

@@ -49,6 +49,24 @@ describe("tendon firmware", () => {
     expect(JSON.parse((await firmware("list", "--json")).stdout)).toEqual({ images: [] });
   });
 
+  it("offers an image by tag, and changes the tags", async () => {
+    const file = write("tagged.bin", makeImage());
+    const added = await firmware("add", file, "--tag", "lab", "--tag", "beta", "--board", "esp-box-3");
+    expect(added.stdout).toContain(
+      "It is offered to all boards with that name and one of the tags lab, beta the next time they start.",
+    );
+    const [id = ""] = added.stdout.split(" ");
+    expect((await firmware("list")).stdout).toMatch(/ SHARE +TAGS +STATE .*\n.* 100 % +lab beta +offered /);
+    const changed = await firmware("tag", id, "office");
+    expect(changed.stdout).toContain("esp-box-3 2.5.0, 100 % with the tag office, offered");
+    const none = await firmware("tag", id);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("Name the tags, or use --all")]);
+    expect((await firmware("tag", id, "lab", "--all")).code).toBe(2);
+    expect((await firmware("tag", id, "a b")).stderr).toContain("bad_request");
+    expect((await firmware("tag", id, "--all")).stdout).toContain("esp-box-3 2.5.0, 100 %, offered");
+    expect((await firmware("remove", id)).code).toBe(0);
+  });
+
   it("explains an invalid file, share or id in one sentence", async () => {
     const page = write("page.bin", Buffer.from("<!doctype html>"));
     const good = write("good.bin", makeImage());

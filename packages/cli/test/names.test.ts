@@ -1,5 +1,8 @@
 /** Commands with names of devices and tokens that are unknown, deleted or ambiguous. */
+import fs from "node:fs";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { writeDatabase } from "../../gateway/test/store/database-file.ts";
 import { type OpenGateway, openGateway } from "./open-gateway.ts";
 import { run, start, temporaryFolder } from "./run-tendon.ts";
 
@@ -58,14 +61,30 @@ describe("tendon token revoke", () => {
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("not_found")]);
   });
 
-  it("lists the ids when several tokens have the name, and revokes none", async () => {
-    const [one, two] = [await make("twin"), await make("twin")];
+  it("lists the ids when several tokens of an older version have the name, and revokes none", async () => {
+    const [one, two] = [await make("twin"), await make("other twin")];
+    const taken = await run(["token", "create", "twin"], { cwd });
+    expect([taken.code, taken.stdout]).toEqual([1, ""]);
+    expect(taken.stderr).toContain("conflict: a token named `twin` exists already; choose another name");
+    const file = path.join(cwd, "data", "tendon.db");
+    writeDatabase(file, `update tendon_tokens set name = 'twin' where id = '${two.id}'`);
     const several = await run(["token", "revoke", "twin"], { cwd });
     expect([several.code, several.stdout]).toEqual([1, ""]);
     expect(several.stderr).toContain(`2 tokens are named twin. Pass one of their ids: ${one.id}, ${two.id}`);
     expect((await run(["devices", "--token", one.token], { cwd })).code).toBe(0);
     expect((await run(["token", "revoke", one.id], { cwd })).code).toBe(0);
     expect((await run(["token", "revoke", "twin"], { cwd })).stdout).toContain(two.id);
+  });
+
+  it("leaves the name of another machine's `mcp` token alone", async () => {
+    const { token } = await make("mcp");
+    expect((await run(["doctor", "--create-token"], { cwd })).stdout).toContain("mcp-token is valid");
+    const { tokens } = JSON.parse((await run(["token", "list", "--json"], { cwd })).stdout) as {
+      tokens: { name: string }[];
+    };
+    const named = tokens.flatMap(({ name }) => (name.startsWith("mcp") ? [name] : []));
+    expect(named).toEqual(["mcp", expect.stringMatching(/^mcp-[0-9a-f]{6}$/)]);
+    expect(fs.readFileSync(path.join(cwd, "data", "mcp-token"), "utf8").trim()).not.toBe(token);
   });
 
   it("prefers an id over an equal name", async () => {

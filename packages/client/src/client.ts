@@ -19,6 +19,8 @@ import type {
   FleetReply,
   FleetTarget,
   GatewayEvent,
+  ImportList,
+  ImportQuery,
   Job,
   JsonObject,
   ToolList,
@@ -72,6 +74,13 @@ export class TendonClient {
       this.request<void>("DELETE", `/devices/${encodeURIComponent(device)}`, { query: { history } }),
     tools: (device: string, query: { readonly user?: boolean | undefined } = {}) =>
       this.#get<ToolList>(`/devices/${encodeURIComponent(device)}/tools`, query),
+  };
+
+  /** The imported devices, which may connect without approval. */
+  readonly imports = {
+    list: (query: Given<ImportQuery> = {}) => this.#get<ImportList>("/imports", query),
+    /** Takes a device off the list. A device that has credentials keeps them. */
+    delete: (device: string) => this.request<void>("DELETE", `/imports/${encodeURIComponent(device)}`),
   };
 
   readonly calls = {

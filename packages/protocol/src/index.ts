@@ -70,6 +70,9 @@ export { Problem } from "./api/problem.ts";
 export {
   ApproveRequest,
   Decided,
+  ImportedRow,
+  ImportList,
+  ImportQuery,
   ImportReply,
   ImportRequest,
   ImportRow,

@@ -1,9 +1,11 @@
 /** Arguments of `tendon device`. The implementation is loaded only when a subcommand runs. */
-import type { Command } from "commander";
-import { gatewayOptions } from "../command-options.ts";
+import { type Command, Option } from "commander";
+import { gatewayOptions, wholeNumber } from "../command-options.ts";
 
 export function addDeviceCommand(program: Command): Command {
-  const device = program.command("device").description("Approve, rename, tag, revoke and delete devices.");
+  const device = program
+    .command("device")
+    .description("Approve, import, rename, tag, revoke and delete devices.");
   gatewayOptions(device.command("approve"))
     .description("Approve a device by its activation code or its id.")
     .argument("<code|device>", "six digits, or the id of a device that is waiting for approval")
@@ -26,6 +28,19 @@ export function addDeviceCommand(program: Command): Command {
     .description("Import devices that may connect without approval.")
     .argument("<file>", "CSV with a header (id, serial, hmac_key, tags), or one JSON object per line")
     .action(async (file, options) => (await import("./device-import.ts")).importDevices(file, options));
+  gatewayOptions(device.command("imports"))
+    .description("List the imported devices, and whether they have connected.")
+    .addOption(new Option("--missing", "only devices that have never connected").conflicts("connected"))
+    .option("--connected", "only devices that have connected")
+    .option("--search <text>", "only devices whose id, serial number or tags contain this text")
+    .option("--tag <tag>", "only devices imported with this tag")
+    .option("--imported-at <time>", "only devices of one import: `importedAt` of its entry in `tendon audit`")
+    .option("--limit <number>", "maximum number of devices (default: all)", wholeNumber)
+    .action(async (options) => (await import("./device-imports.ts")).listImports(options));
+  gatewayOptions(device.command("unimport"))
+    .description("Remove a device from the imported list. A device that has credentials keeps them.")
+    .argument("<device>", "id of an imported device")
+    .action(async (name, options) => (await import("./device-imports.ts")).removeImport(name, options));
   gatewayOptions(device.command("changes"))
     .description("Show the tools that changed since they were first accepted.")
     .argument("[device]", "id or alias; all devices by default")

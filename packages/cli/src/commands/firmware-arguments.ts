@@ -9,7 +9,13 @@ export function addFirmwareCommand(program: Command): Command {
     .argument("<file>", "the built application image, such as build/xiaozhi.bin")
     .requiredOption("--board <name>", "the board it was built for, as `tendon devices` shows it")
     .option("--version <version>", "reject the image if its version differs from this")
-    .option("--share <percent>", "share of the boards that are offered it, such as 10% (default 100%)")
+    .option("--share <percent>", "share of these boards that are offered it, such as 10% (default 100%)")
+    .option(
+      "--tag <tag>",
+      "offer it only to boards with this tag; may be repeated for several tags",
+      (tag: string, before: readonly string[]) => [...before, tag],
+      [],
+    )
     .option("--force", "also offer it to boards with a newer version, as a downgrade")
     .option("--any-board", "accept the image even if it does not contain the board's name")
     .action(async (file, options) => (await import("./firmware.ts")).addFirmware(file, options));
@@ -33,6 +39,12 @@ export function addFirmwareCommand(program: Command): Command {
     .argument("<id>", "id of the image")
     .argument("<percent>", "such as 50%")
     .action(async (id, share, options) => (await import("./firmware.ts")).shareFirmware(id, share, options));
+  gatewayOptions(firmware.command("tag"))
+    .description("Replace the tags of an image: only boards with one of them are offered it.")
+    .argument("<id>", "id of the image")
+    .argument("[tags...]", "the new tags")
+    .option("--all", "remove the tags: offer it to all boards with that name")
+    .action(async (id, tags, options) => (await import("./firmware.ts")).tagFirmware(id, tags, options));
   gatewayOptions(firmware.command("halt"))
     .description("Halt the roll-out of an image.")
     .argument("<id>", "id of the image")

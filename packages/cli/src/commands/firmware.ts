@@ -15,6 +15,7 @@ export interface AddOptions extends FirmwareOptions {
   readonly board: string;
   readonly version?: string;
   readonly share?: string;
+  readonly tag: readonly string[];
   readonly force?: boolean;
   readonly anyBoard?: boolean;
 }
@@ -26,6 +27,7 @@ export async function addFirmware(file: string, options: AddOptions): Promise<vo
   const query = new URLSearchParams({ board: options.board });
   if (options.version !== undefined) query.set("version", options.version);
   if (options.share !== undefined) query.set("share", String(readShare(options.share)));
+  for (const tag of options.tag) query.append("tags", tag);
   if (options.force === true) query.set("force", "true");
   if (options.anyBoard === true) query.set("anyBoard", "true");
   const bytes = await read(file);
@@ -37,8 +39,8 @@ export async function addFirmware(file: string, options: AddOptions): Promise<vo
     printJson(added);
     return;
   }
-  const to =
-    added.share === 100 ? "all boards with that name" : `${added.share} % of the boards with that name`;
+  const boards = `boards with that name${tagsAfter("and", added)}`;
+  const to = added.share === 100 ? `all ${boards}` : `${added.share} % of the ${boards}`;
   print(`${added.id}  ${added.board} ${added.version} (${added.chip}, ${megabytes(added.size)})`);
   print(
     `It is offered to ${to} the next time they start. \`${ownCommand()} firmware list\` shows the progress.`,
@@ -57,13 +59,27 @@ export async function listFirmware(options: FirmwareOptions): Promise<void> {
   }
   const now = Date.now();
   await printTable(
-    ["ID", "BOARD", "VERSION", "SIZE", "SHARE", "STATE", "OFFERED", "FETCHED", "UPDATED", "FAILED", "ADDED"],
+    [
+      "ID",
+      "BOARD",
+      "VERSION",
+      "SIZE",
+      "SHARE",
+      "TAGS",
+      "STATE",
+      "OFFERED",
+      "FETCHED",
+      "UPDATED",
+      "FAILED",
+      "ADDED",
+    ],
     list.images.map((image) => [
       image.id,
       plain(image.board),
       `${image.version}${image.force ? " (forced)" : ""}`,
       megabytes(image.size),
       `${image.share} %`,
+      image.tags.join(" "),
       stateOf(image),
       ...(["offered", "fetched", "updated", "failed"] as const).map((part) => String(image.devices[part])),
       ago(image.addedAt, now),
@@ -77,6 +93,16 @@ export async function showFirmware(id: string, options: FirmwareOptions): Promis
 
 export async function shareFirmware(id: string, share: string, options: FirmwareOptions): Promise<void> {
   await change(id, { share: readShare(share) }, options);
+}
+
+export async function tagFirmware(
+  id: string,
+  tags: readonly string[],
+  options: FirmwareOptions & { readonly all?: boolean },
+): Promise<void> {
+  if (tags.length > 0 === (options.all === true))
+    throw new UsageError("Name the tags, or use --all to offer the image to all boards with that name.");
+  await change(id, { tags }, options);
 }
 
 export async function haltFirmware(id: string, options: FirmwareOptions): Promise<void> {
@@ -105,7 +131,9 @@ async function show(image: FirmwareDetail, options: FirmwareOptions): Promise<vo
     return;
   }
   const { devices } = image;
-  print(`${plain(image.board)} ${image.version}, ${image.share} %, ${stateOf(image)}`);
+  print(
+    `${plain(image.board)} ${image.version}, ${image.share} %${tagsAfter("with", image)}, ${stateOf(image)}`,
+  );
   if (image.haltedReason !== null) print(`halted: ${plain(image.haltedReason)}`);
   print(
     `${devices.offered} offered, ${devices.fetched} fetched, ${devices.updated} updated, ${devices.failed} failed`,
@@ -116,6 +144,12 @@ async function show(image: FirmwareDetail, options: FirmwareOptions): Promise<vo
     ["DEVICE", "REASON", "WHEN"],
     image.failures.map(({ device, reason, at: when }) => [device, plain(reason), ago(when, now)]),
   );
+}
+
+/** Which of the boards are offered an image, after a word that connects it. */
+function tagsAfter(word: string, { tags }: FirmwareImageView): string {
+  if (tags.length === 0) return "";
+  return ` ${word} ${tags.length === 1 ? "the tag" : "one of the tags"} ${tags.join(", ")}`;
 }
 
 function stateOf({ state, here }: FirmwareImageView): string {

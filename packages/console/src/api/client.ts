@@ -111,8 +111,13 @@ export function inPath(text: string): string {
   return encodeURIComponent(text).replaceAll("%3A", ":");
 }
 
-export function query(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
+type QueryValue = string | number | boolean | undefined;
+
+/** A list repeats its name for each value. */
+export function query(values: Readonly<Record<string, QueryValue | readonly string[]>>): string {
+  const given = Object.entries(values)
+    .flatMap(([key, value]) => [value].flat().map((each) => [key, each] as const))
+    .filter(([, value]) => value !== undefined && value !== "");
   return given.length === 0
     ? ""
     : `?${given.map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`).join("&")}`;

@@ -32,6 +32,7 @@ export const keys = {
   calls: ["calls"] as const,
   running: ["running"] as const,
   pending: ["pending"] as const,
+  imports: ["imports"] as const,
   approvals: ["approvals"] as const,
   tokens: ["tokens"] as const,
   audit: ["audit"] as const,

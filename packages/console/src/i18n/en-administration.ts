@@ -83,6 +83,7 @@ export const administration = {
   "audit.did.device.approve": "Device approved",
   "audit.did.device.provision": "Device provisioned",
   "audit.did.device.import": "Devices imported",
+  "audit.did.device.unimport": "Removed from the import list",
   "audit.did.device.rename": "Device renamed",
   "audit.did.device.tag": "Tags changed",
   "audit.did.device.transport": "Transport changed",

@@ -13,6 +13,7 @@ export const firmware = {
   "firmware.state.missing": "File missing",
   "firmware.forced": "also for newer versions",
   "firmware.share": "for {share} % of the boards",
+  "firmware.shareTagged": "for {share} % of the boards with the tag {tags}",
   "firmware.uploaded": "uploaded",
   "firmware.rollout": "Progress",
   "firmware.updated.one": "{count} updated",
@@ -25,16 +26,21 @@ export const firmware = {
   "firmware.failed.other": "{count} failed",
   "firmware.notRequested": "No board has requested it yet.",
   "firmware.failures": "Boards that failed to update",
-  "firmware.changeShare": "Change share",
+  "firmware.changeOffer": "Change offer",
   "firmware.halt": "Halt",
   "firmware.resume": "Resume",
   "firmware.remove": "Remove",
   "firmware.of": "{version} for {board}",
   "firmware.missingHint": "This node does not have the file, so it does not offer the image.",
-  "firmware.shareTitle": "Offer {version} to what share of the {board} boards?",
+  "firmware.shareTitle": "Offer {version} to which {board} boards?",
   "firmware.shareLabel": "Share of the boards",
+  "firmware.tagsHint":
+    "Only boards with one of these tags are offered it; without a tag, all boards with that name. Separated by spaces.",
+  "firmware.startSmall": "Start with a tag or a small share, so that a faulty image reaches few boards.",
   "firmware.shareEffect":
     "{share} % of the {board} boards are offered {version} the next time they start. Boards that have it keep it.",
+  "firmware.shareEffectTagged":
+    "{share} % of the {board} boards with the tag {tags} are offered {version} the next time they start. Boards that have it keep it.",
   "firmware.haltTitle": "Halt {version} for {board}?",
   "firmware.haltEffect":
     "No more boards are offered it, and download links that were given out stop working. Boards that have it keep it.",
@@ -56,4 +62,6 @@ export const firmware = {
   "firmware.submit": "Upload",
   "firmware.sending": "Uploading…",
   "firmware.addEffect": "{share} % of the {board} boards are offered it the next time they start.",
+  "firmware.addEffectTagged":
+    "{share} % of the {board} boards with the tag {tags} are offered it the next time they start.",
 } as const;

@@ -88,6 +88,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.device.approve": "Dispositivo aprobado",
   "audit.did.device.provision": "Dispositivo aprovisionado",
   "audit.did.device.import": "Dispositivos importados",
+  "audit.did.device.unimport": "Quitado de la lista de importación",
   "audit.did.device.rename": "Dispositivo renombrado",
   "audit.did.device.tag": "Etiquetas cambiadas",
   "audit.did.device.transport": "Transporte cambiado",

@@ -14,6 +14,7 @@ export const firmware: Readonly<Record<keyof typeof en, string>> = {
   "firmware.state.missing": "Falta el archivo",
   "firmware.forced": "también para versiones más nuevas",
   "firmware.share": "para el {share} % de las placas",
+  "firmware.shareTagged": "para el {share} % de las placas con la etiqueta {tags}",
   "firmware.uploaded": "subida",
   "firmware.rollout": "Progreso",
   "firmware.updated.one": "{count} actualizada",
@@ -26,16 +27,22 @@ export const firmware: Readonly<Record<keyof typeof en, string>> = {
   "firmware.failed.other": "{count} fallidas",
   "firmware.notRequested": "Ninguna placa la ha pedido aún.",
   "firmware.failures": "Placas que no se actualizaron",
-  "firmware.changeShare": "Cambiar la parte",
+  "firmware.changeOffer": "Cambiar la oferta",
   "firmware.halt": "Detener",
   "firmware.resume": "Reanudar",
   "firmware.remove": "Quitar",
   "firmware.of": "{version} para {board}",
   "firmware.missingHint": "Este nodo no tiene el archivo, así que no ofrece la imagen.",
-  "firmware.shareTitle": "¿A qué parte de las placas {board} ofrecer {version}?",
+  "firmware.shareTitle": "¿A qué placas {board} ofrecer {version}?",
   "firmware.shareLabel": "Parte de las placas",
+  "firmware.tagsHint":
+    "Solo se ofrece a las placas con una de estas etiquetas; sin etiqueta, a todas las de ese nombre. Separadas por espacios.",
+  "firmware.startSmall":
+    "Empiece con una etiqueta o una parte pequeña, para que una imagen defectuosa llegue a pocas placas.",
   "firmware.shareEffect":
     "Al {share} % de las placas {board} se les ofrece {version} la próxima vez que arranquen. Las que la tienen la conservan.",
+  "firmware.shareEffectTagged":
+    "Al {share} % de las placas {board} con la etiqueta {tags} se les ofrece {version} la próxima vez que arranquen. Las que la tienen la conservan.",
   "firmware.haltTitle": "¿Detener {version} para {board}?",
   "firmware.haltEffect":
     "No se ofrece a más placas, y los enlaces de descarga ya entregados dejan de funcionar. Las que la tienen la conservan.",
@@ -57,4 +64,6 @@ export const firmware: Readonly<Record<keyof typeof en, string>> = {
   "firmware.submit": "Subir",
   "firmware.sending": "Subiendo…",
   "firmware.addEffect": "Al {share} % de las placas {board} se les ofrece la próxima vez que arranquen.",
+  "firmware.addEffectTagged":
+    "Al {share} % de las placas {board} con la etiqueta {tags} se les ofrece la próxima vez que arranquen.",
 };

@@ -69,6 +69,7 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue, style = bro
   const clock = format(seconds);
   const minute = format(minutes);
   const day = format({ ...date, ...minutes });
+  const either = new Intl.ListFormat(code, { type: "disjunction" });
   const ago = new Intl.RelativeTimeFormat(code, { numeric: "auto", style: "short" });
   return {
     code,
@@ -79,6 +80,8 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue, style = bro
       return fill(catalogue[`${key}.${form}` as Key], { count });
     },
     number: (value: number) => number.format(value),
+    /** A list such as “lab or office”. */
+    either: (items: readonly string[]) => either.format(items),
     exact: (at: Date) => exact.format(at),
     clock: (at: Date) => (isToday(at) ? clock : day).format(at),
     /** A label of a time axis. */

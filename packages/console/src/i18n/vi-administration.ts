@@ -87,6 +87,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.device.approve": "Phê duyệt thiết bị",
   "audit.did.device.provision": "Cấp phát thiết bị",
   "audit.did.device.import": "Nhập thiết bị",
+  "audit.did.device.unimport": "Đã xóa khỏi danh sách nhập",
   "audit.did.device.rename": "Đổi tên thiết bị",
   "audit.did.device.tag": "Đổi thẻ",
   "audit.did.device.transport": "Đổi phương thức truyền",

@@ -14,6 +14,7 @@ export const firmware: Readonly<Record<keyof typeof en, string>> = {
   "firmware.state.missing": "Thiếu tệp",
   "firmware.forced": "cả cho bản mới hơn",
   "firmware.share": "cho {share} % bo mạch",
+  "firmware.shareTagged": "cho {share} % bo mạch có thẻ {tags}",
   "firmware.uploaded": "tải lên",
   "firmware.rollout": "Tiến độ",
   "firmware.updated.one": "{count} đã cập nhật",
@@ -26,16 +27,21 @@ export const firmware: Readonly<Record<keyof typeof en, string>> = {
   "firmware.failed.other": "{count} thất bại",
   "firmware.notRequested": "Chưa có bo mạch nào yêu cầu.",
   "firmware.failures": "Bo mạch cập nhật thất bại",
-  "firmware.changeShare": "Đổi tỷ lệ",
+  "firmware.changeOffer": "Đổi phạm vi",
   "firmware.halt": "Dừng",
   "firmware.resume": "Tiếp tục",
   "firmware.remove": "Gỡ bỏ",
   "firmware.of": "{version} cho {board}",
   "firmware.missingHint": "Nút này không có tệp nên không cung cấp ảnh này.",
-  "firmware.shareTitle": "Cung cấp {version} cho bao nhiêu phần trăm bo mạch {board}?",
+  "firmware.shareTitle": "Cung cấp {version} cho những bo mạch {board} nào?",
   "firmware.shareLabel": "Tỷ lệ bo mạch",
+  "firmware.tagsHint":
+    "Chỉ cung cấp cho bo mạch có một trong các thẻ này; để trống thì cho mọi bo mạch cùng tên. Cách nhau bằng dấu cách.",
+  "firmware.startSmall": "Hãy bắt đầu với một thẻ hoặc tỷ lệ nhỏ, để ảnh lỗi chỉ đến ít bo mạch.",
   "firmware.shareEffect":
     "{share} % bo mạch {board} được cung cấp {version} khi khởi động lần tới. Bo mạch đã có thì giữ nguyên.",
+  "firmware.shareEffectTagged":
+    "{share} % bo mạch {board} có thẻ {tags} được cung cấp {version} khi khởi động lần tới. Bo mạch đã có thì giữ nguyên.",
   "firmware.haltTitle": "Dừng {version} cho {board}?",
   "firmware.haltEffect":
     "Không cung cấp cho bo mạch nào nữa, và các liên kết tải đã phát sẽ hết hiệu lực. Bo mạch đã có thì giữ nguyên.",
@@ -57,4 +63,6 @@ export const firmware: Readonly<Record<keyof typeof en, string>> = {
   "firmware.submit": "Tải lên",
   "firmware.sending": "Đang tải lên…",
   "firmware.addEffect": "{share} % bo mạch {board} được cung cấp ảnh này khi khởi động lần tới.",
+  "firmware.addEffectTagged":
+    "{share} % bo mạch {board} có thẻ {tags} được cung cấp ảnh này khi khởi động lần tới.",
 };

@@ -82,6 +82,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.device.approve": "批准设备",
   "audit.did.device.provision": "配置设备",
   "audit.did.device.import": "导入设备",
+  "audit.did.device.unimport": "从导入列表中移除",
   "audit.did.device.rename": "设备改名",
   "audit.did.device.tag": "更改标签",
   "audit.did.device.transport": "更改传输方式",

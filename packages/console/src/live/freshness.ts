@@ -10,6 +10,8 @@ const gatherMs = 200;
 const maxSingleReads = 16;
 const historyMs = 1_000;
 const countsMs = 1_000;
+/** Less often, because the gateway reads the whole list of imported devices to count them. */
+const importsMs = 5_000;
 
 export function keepFresh(live: Live, client: QueryClient): () => void {
   const changed = new Set<string>();
@@ -36,9 +38,11 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
     () => void client.invalidateQueries({ queryKey: keys.conversations }),
   );
   const counts = onceIn(countsMs, () => void client.invalidateQueries({ queryKey: keys.counts }));
+  const imports = onceIn(importsMs, () => void client.invalidateQueries({ queryKey: keys.imports }));
   const stop = live.onEvent((event) => {
     patchPresence(client, event);
     if (event.type === "device.online" || event.type === "device.offline") counts.touch();
+    if (event.type === "device.online") imports.touch();
     handle(client, event, {
       device: touch,
       history: history.touch,
@@ -53,6 +57,7 @@ export function keepFresh(live: Live, client: QueryClient): () => void {
     images.stop();
     conversations.stop();
     counts.stop();
+    imports.stop();
   };
 }
 
@@ -122,6 +127,8 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
       return;
     case "audit.recorded":
       void client.invalidateQueries({ queryKey: keys.audit });
+      if (["device.import", "device.unimport"].includes(String(event.data["action"])))
+        void client.invalidateQueries({ queryKey: keys.imports });
       if (String(event.data["action"]).startsWith("token."))
         void client.invalidateQueries({ queryKey: keys.tokens });
       return;

@@ -156,7 +156,10 @@ export class Tokens {
       lastUsedFrom: undefined,
       revokedAt: undefined,
     };
-    await this.#dependencies.store.tokens.create(stored);
+    if (!(await this.#dependencies.store.tokens.create(stored))) {
+      const detail = `a token named \`${request.name}\` exists already; choose another name, or revoke that token first`;
+      throw new TendonError("conflict", detail);
+    }
     this.#load(stored);
     await this.#notifyOthers(stored.id);
     return { ...viewOf(stored), token };

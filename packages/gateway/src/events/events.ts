@@ -283,12 +283,13 @@ export class Events extends EventStream {
       readonly board: string;
       readonly version: string;
       readonly share: number;
+      readonly tags: readonly string[];
       readonly state: string;
     },
     by: string,
   ): void {
-    const { board, version, share, state } = image;
-    this.#log.info({ what, board, version, share, state, by }, "firmware image");
+    const { board, version, share, tags, state } = image;
+    this.#log.info({ what, board, version, share, tags, state, by }, "firmware image");
   }
 
   firmware(device: string, data: FirmwareProgress): void {

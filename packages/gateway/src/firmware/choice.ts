@@ -7,13 +7,19 @@ import type { FirmwareImage, FirmwareUpdate } from "../store/store.ts";
 /** A report with the board type and the running version. */
 export type IdentifiedBoard = BoardReport & { readonly board: string; readonly version: string };
 
+/** `tags` are those that the device has now. */
 export function chooseImage(
   report: IdentifiedBoard,
+  tags: readonly string[],
   images: readonly FirmwareImage[],
   updates: ReadonlyMap<string, FirmwareUpdate>,
 ): FirmwareImage | undefined {
   const within = images.filter(
-    (image) => image.state === "offered" && fits(report, image) && isChosen(report.deviceId, image),
+    (image) =>
+      image.state === "offered" &&
+      fits(report, image) &&
+      isFor(tags, image) &&
+      isChosen(report.deviceId, image),
   );
   // A forced image excludes all others. Otherwise the board would alternate between it and a newer one.
   const forced = within.filter(({ force }) => force).sort((a, b) => b.addedAt - a.addedAt)[0];
@@ -24,6 +30,10 @@ export function chooseImage(
           .sort((a, b) => (isNewerFirmware(a.version, b.version) ? -1 : 1))
       : [forced].filter(({ version }) => version !== report.version);
   return candidates.find(({ id }) => mayBeOffered(updates.get(id)));
+}
+
+function isFor(deviceTags: readonly string[], { tags }: FirmwareImage): boolean {
+  return tags.length === 0 || tags.some((tag) => deviceTags.includes(tag));
 }
 
 /** Deterministic per image and device. A larger share includes the devices of a smaller one. */

@@ -25,6 +25,7 @@ export interface FirmwareDependencies {
   /** Signs the download addresses. */
   readonly secret: string;
   readonly base: () => string;
+  readonly tagsOf: (deviceId: string) => readonly string[];
 }
 
 export class Firmware {
@@ -56,6 +57,8 @@ export interface OpenFirmwareDependencies {
   readonly cluster: Cluster | undefined;
   /** The gateway's address for devices. */
   readonly address: () => string;
+  /** The tags of a device, also of one that has never connected. */
+  readonly tagsOf: (deviceId: string) => readonly string[];
 }
 
 /** The RPC topic for requests between nodes about images. */

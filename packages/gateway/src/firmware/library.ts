@@ -6,7 +6,7 @@ import {
   type FirmwareUpload,
   firmwareLimits,
 } from "@tendon/protocol";
-import { type Principal, requireScope } from "../access/access.ts";
+import { maySee, type Principal, requireScope } from "../access/access.ts";
 import { newCallId } from "../call-ids.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
@@ -14,6 +14,7 @@ import type { Events } from "../events/events.ts";
 import type { FirmwareFiles, FirmwareImage, Store, UpdateCounts } from "../store/store.ts";
 import type { Copies } from "./copies.ts";
 import { checkImage } from "./image-check.ts";
+import { hasImage, requireOwnTags } from "./own-images.ts";
 
 export interface FirmwareLibraryDependencies {
   readonly store: Store;
@@ -21,6 +22,7 @@ export interface FirmwareLibraryDependencies {
   readonly copies: Copies;
   readonly clock: Clock;
   readonly events: Events;
+  readonly tagsOf: (deviceId: string) => readonly string[];
 }
 
 /** How long the list is cached. Another node may change it. */
@@ -43,6 +45,7 @@ export class FirmwareLibrary {
     body: AsyncIterable<Uint8Array>,
   ): Promise<FirmwareDetail> {
     requireScope(principal, "admin");
+    requireOwnTags(principal, upload.tags ?? []);
     if (this.#uploads >= firmwareLimits.uploadsAtOnce.max) {
       throw new TendonError(
         firmwareLimits.uploadsAtOnce.error,
@@ -64,24 +67,23 @@ export class FirmwareLibrary {
     requireScope(principal, "admin");
     const { store } = this.#dependencies;
     const [images, counts] = await Promise.all([store.firmware.all(), store.firmwareUpdates.counts()]);
-    return await Promise.all(images.map((image) => this.#view(image, counts.get(image.id))));
+    const own = images.filter((image) => hasImage(principal, image));
+    return await Promise.all(own.map((image) => this.#view(image, counts.get(image.id))));
   }
 
   async detail(principal: Principal, id: string): Promise<FirmwareDetail> {
     requireScope(principal, "admin");
-    const { store } = this.#dependencies;
-    const image = await this.#find(id);
+    const { store, tagsOf } = this.#dependencies;
+    const image = await this.#find(principal, id);
     const [counts, failures] = await Promise.all([
       store.firmwareUpdates.counts(id),
       store.firmwareUpdates.failures(id, failuresShown),
     ]);
     return {
       ...(await this.#view(image, counts.get(id))),
-      failures: failures.map(({ device, reason = "", changedAt }) => ({
-        device,
-        reason,
-        at: isoTime(changedAt),
-      })),
+      failures: failures
+        .filter(({ device: id }) => maySee(principal, { id, tags: tagsOf(id) }))
+        .map(({ device, reason = "", changedAt }) => ({ device, reason, at: isoTime(changedAt) })),
     };
   }
 
@@ -89,13 +91,15 @@ export class FirmwareLibrary {
   async change(principal: Principal, id: string, change: FirmwareChange): Promise<FirmwareDetail> {
     requireScope(principal, "admin");
     const { store, events } = this.#dependencies;
-    const image = await this.#find(id);
+    const image = await this.#find(principal, id);
+    if (change.tags !== undefined) requireOwnTags(principal, change.tags);
     const resumed = change.state === "offered" && image.state === "halted";
     if (resumed || change.retry === true) await store.firmwareUpdates.excuse(id, change.retry === true);
     if (change.state === "halted") await store.firmware.halt(id, `halted by ${principal.name}`);
     const rest = { ...change, state: change.state === "halted" ? undefined : change.state };
     await store.firmware.change(id, {
       ...(rest.share === undefined ? {} : { share: rest.share }),
+      ...(rest.tags === undefined ? {} : { tags: [...new Set(rest.tags)] }),
       ...(rest.state === undefined ? {} : { state: rest.state }),
     });
     this.#known = undefined;
@@ -107,7 +111,7 @@ export class FirmwareLibrary {
   async remove(principal: Principal, id: string): Promise<void> {
     requireScope(principal, "admin");
     const { store, copies, events } = this.#dependencies;
-    const image = await this.#find(id);
+    const image = await this.#find(principal, id);
     await store.transaction(async (parts) => {
       await parts.firmware.remove(id);
       await parts.firmwareUpdates.removeImage(id);
@@ -155,6 +159,7 @@ export class FirmwareLibrary {
         project,
         force: upload.force === true,
         share: upload.share ?? allDevices,
+        tags: [...new Set(upload.tags)],
         state: "offered",
         haltedReason: undefined,
         addedAt: clock.now(),
@@ -168,16 +173,18 @@ export class FirmwareLibrary {
     }
   }
 
-  async #find(id: string): Promise<FirmwareImage> {
+  async #find(principal: Principal, id: string): Promise<FirmwareImage> {
     const image = await this.#dependencies.store.firmware.get(id);
-    if (image === undefined) throw new TendonError("not_found", "there is no firmware image with this id");
+    if (image === undefined || !hasImage(principal, image))
+      throw new TendonError("not_found", "there is no firmware image with this id");
     return image;
   }
 
   async #view(image: FirmwareImage, counts: UpdateCounts | undefined): Promise<FirmwareImageView> {
-    const { file: _file, haltedReason, addedAt, ...rest } = image;
+    const { file: _file, haltedReason, addedAt, tags, ...rest } = image;
     return {
       ...rest,
+      tags: [...tags],
       haltedReason: haltedReason ?? null,
       here: await this.#dependencies.copies.existsOnAnyNode(image),
       addedAt: isoTime(addedAt),

@@ -26,6 +26,7 @@ export interface RolloutDependencies {
   readonly clock: Clock;
   readonly events: Events;
   readonly rules: Config["firmware"];
+  readonly tagsOf: (deviceId: string) => readonly string[];
   /** The download address without its token. */
   readonly base: () => string;
 }
@@ -76,7 +77,7 @@ export class Rollout {
     const updates = new Map(known.map((update) => [update.image, update]));
     // A new version must be confirmed first. The board could not install another one now anyway.
     if (await this.#recordBoot(report, connectsAtBoot, images, updates)) return undefined;
-    const image = chooseImage(report, images, updates);
+    const image = chooseImage(report, this.#dependencies.tagsOf(deviceId), images, updates);
     if (image === undefined || !this.#downloads.hasRoom || !(await copies.ready(image))) return undefined;
     const url = `${this.#dependencies.base()}${this.#dependencies.links.make({ image: image.id, device: deviceId })}`;
     if (url.length > firmwareLimits.urlLength.max) return undefined;

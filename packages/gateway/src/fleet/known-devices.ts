@@ -10,6 +10,7 @@ import {
 } from "@tendon/protocol";
 import { hasScope, maySee, type Principal, Throttle } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
+import { readCursor, writeCursor } from "../cursor.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { StoredDevice } from "../store/store.ts";
@@ -121,12 +122,12 @@ export class KnownDevices {
     const { sort, limit = defaultPage, cursor } = query;
     if (sort !== undefined) return sortedPage(this.#views(principal, query), sort, limit, cursor);
     const devices: Device[] = [];
-    for (const id of this.#idsAfter(cursor)) {
+    for (const id of this.#idsAfter(cursor === undefined ? undefined : readCursor(cursor))) {
       const record = this.records.get(id);
       if (record === undefined || !this.shows(principal, record) || !fits(record, query)) continue;
       if (devices.length === limit) {
         const last = devices.at(-1);
-        return { devices, ...(last === undefined ? {} : { nextCursor: last.id }) };
+        return { devices, ...(last === undefined ? {} : { nextCursor: writeCursor(last.id) }) };
       }
       devices.push(record.view());
     }
@@ -158,10 +159,10 @@ export class KnownDevices {
     return record;
   }
 
-  #idsAfter(cursor: string | undefined): readonly string[] {
+  #idsAfter(last: string | undefined): readonly string[] {
     this.#order ??= [...this.records.keys()].sort();
-    if (cursor === undefined) return this.#order;
-    const from = this.#order.findIndex((id) => id > cursor);
+    if (last === undefined) return this.#order;
+    const from = this.#order.findIndex((id) => id > last);
     return from === -1 ? [] : this.#order.slice(from);
   }
 }

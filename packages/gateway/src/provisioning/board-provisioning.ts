@@ -51,7 +51,7 @@ export class Provisioning {
     });
     this.#keys = new SealedKeys(dependencies.secret);
     this.#pairApproval = new PairApproval(dependencies);
-    this.imports = new Imports(dependencies.store, this.#keys);
+    this.imports = new Imports(dependencies.store, dependencies.clock, this.#keys);
     this.decisions = new Decisions({ ...dependencies, pairApproval: this.#pairApproval });
   }
 

@@ -1,4 +1,4 @@
-import { flag, identifier, optional } from "./codec.ts";
+import { flag, fromJson, identifier, optional, toJson } from "./codec.ts";
 import type { Database } from "./engine.ts";
 import type { FirmwareTable } from "./tables.ts";
 
@@ -18,6 +18,8 @@ export interface FirmwareImage {
   readonly force: boolean;
   /** The percentage of devices that it is offered to. */
   readonly share: number;
+  /** It is offered only to devices with one of these; to all if there are none. */
+  readonly tags: readonly string[];
   readonly state: FirmwareState;
   readonly haltedReason: string | undefined;
   readonly addedAt: number;
@@ -47,6 +49,7 @@ export class FirmwareImages {
       project: image.project,
       forced: flag(image.force),
       halted_reason: image.haltedReason ?? null,
+      tags: toJson(image.tags),
     };
     const made = await this.#db
       .insertInto("tendon_firmware")
@@ -88,9 +91,13 @@ export class FirmwareImages {
     return numUpdatedRows > 0n;
   }
 
-  async change(id: string, changes: Partial<Pick<FirmwareImage, "share" | "state">>): Promise<boolean> {
+  async change(
+    id: string,
+    changes: Partial<Pick<FirmwareImage, "share" | "state" | "tags">>,
+  ): Promise<boolean> {
     const set = {
       ...(changes.share === undefined ? {} : { share: changes.share }),
+      ...(changes.tags === undefined ? {} : { tags: toJson(changes.tags) }),
       ...(changes.state === undefined ? {} : { state: changes.state }),
       ...(changes.state === "offered" ? { halted_reason: null } : {}),
     };
@@ -128,5 +135,6 @@ function read(row: FirmwareTable): FirmwareImage {
     project: row.project,
     force: row.forced === 1,
     haltedReason: optional(row.halted_reason),
+    tags: fromJson<string[]>(row.tags),
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../clock.ts";
 import { fromJson, identifier, optional, toJson } from "./codec.ts";
 import { type Database, yieldToEventLoop } from "./engine.ts";
+import { type ImportFilter, ImportList, type ImportPage } from "./import-list.ts";
 import type { ImportsTable } from "./tables.ts";
 
 /** A device of an imported list, which is admitted when it connects. */
@@ -17,19 +18,22 @@ const batchRows = 1_000;
 export class ImportedDevices {
   readonly #db: Database;
   readonly #clock: Clock;
+  readonly #list: ImportList;
 
   constructor(db: Database, clock: Clock) {
     this.#db = db;
     this.#clock = clock;
+    this.#list = new ImportList(db);
   }
 
   /**
    * Adds devices in batches, each in one transaction, so that an interrupted import can be repeated. For a device
-   * that is listed twice, the later row counts. Returns the number of rows.
+   * that is listed twice, the later row counts. All rows get the same time. Returns the number of rows.
    */
   async add(
     devices: Iterable<ImportedDevice> | AsyncIterable<ImportedDevice>,
     onProgress: (rows: number) => void = () => {},
+    importedAt = this.#clock.now(),
   ): Promise<number> {
     let batch = new Map<string, ImportsTable>();
     let rows = 0;
@@ -45,7 +49,7 @@ export class ImportedDevices {
         serial: device.serial ?? null,
         sealed_key: device.sealedKey ?? null,
         tags: toJson(device.tags),
-        imported_at: this.#clock.now(),
+        imported_at: importedAt,
       });
       rows += 1;
       if (batch.size === batchRows) await write();
@@ -74,12 +78,14 @@ export class ImportedDevices {
     return new Map(rows.map((row) => [row.device, read(row)]));
   }
 
-  async count(): Promise<number> {
-    const row = await this.#db
-      .selectFrom("tendon_imports")
-      .select((eb) => eb.fn.countAll().as("count"))
-      .executeTakeFirst();
-    return Number(row?.count ?? 0);
+  /** The number of rows that match. */
+  async count(filter: ImportFilter = {}): Promise<number> {
+    return await this.#list.count(filter);
+  }
+
+  /** At most `limit` rows after this id, in the order of ids. */
+  async page(filter: ImportFilter, limit: number, after?: string): Promise<ImportPage> {
+    return await this.#list.page(filter, limit, after);
   }
 
   async remove(device: string): Promise<boolean> {

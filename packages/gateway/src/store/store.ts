@@ -18,6 +18,7 @@ export type { FirmwareUpdate, UpdateCounts } from "./firmware-updates.ts";
 export { type LockedFolder, lockDataFolder } from "./folder-lock.ts";
 export type { StoreProblem } from "./health.ts";
 export type { IdempotencyRecord } from "./idempotency-records.ts";
+export type { ImportFilter, ListedImport } from "./import-list.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";
 export type { Pairing } from "./pairings.ts";

@@ -238,6 +238,7 @@ export interface FirmwareTable {
   project: string;
   forced: number;
   halted_reason: string | null;
+  tags: string;
 }
 
 export interface FirmwareUpdatesTable {

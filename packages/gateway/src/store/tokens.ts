@@ -1,5 +1,5 @@
 import { fromJson, identifier, optional, toJson } from "./codec.ts";
-import type { Database } from "./engine.ts";
+import { atomically, type Database } from "./engine.ts";
 import type { TokensTable } from "./tables.ts";
 
 /** The devices of a token that is limited to some. */
@@ -32,24 +32,22 @@ export class Tokens {
     this.#db = db;
   }
 
-  async create(token: StoredToken): Promise<void> {
-    await this.#db
-      .insertInto("tendon_tokens")
-      .values({
-        id: identifier(token.id, "the token's id"),
-        name: token.name,
-        hash: identifier(token.hash, "the token's hash"),
-        scopes: toJson(token.scopes),
-        devices: token.devices === undefined ? null : toJson(token.devices),
-        created_at: token.createdAt,
-        created_by: token.createdBy ?? null,
-        created_from: token.createdFrom ?? null,
-        expires_at: token.expiresAt ?? null,
-        last_used_at: token.lastUsedAt ?? null,
-        last_used_from: token.lastUsedFrom ?? null,
-        revoked_at: token.revokedAt ?? null,
-      })
-      .execute();
+  /** Returns false if a token that is neither revoked nor expired has this name. */
+  async create(token: StoredToken): Promise<boolean> {
+    return await atomically(this.#db, async (tx) => {
+      await lockNames(tx, token.createdAt);
+      const holder = await tx
+        .selectFrom("tendon_tokens")
+        .select("id")
+        .where("name", "=", token.name)
+        .where("revoked_at", "is", null)
+        .where((eb) => eb.or([eb("expires_at", "is", null), eb("expires_at", ">", token.createdAt)]))
+        .limit(1)
+        .executeTakeFirst();
+      if (holder !== undefined) return false;
+      await tx.insertInto("tendon_tokens").values(write(token)).execute();
+      return true;
+    });
   }
 
   /** Oldest first, revoked tokens included. */
@@ -82,6 +80,32 @@ export class Tokens {
       .executeTakeFirst();
     return numUpdatedRows > 0n;
   }
+}
+
+/** In PostgreSQL, other creations wait here until this transaction ends, and then see its token. SQLite has one writer. */
+async function lockNames(tx: Database, now: number): Promise<void> {
+  await tx
+    .insertInto("tendon_settings")
+    .values({ key: "token names", value: toJson(true), changed_at: now })
+    .onConflict((conflict) => conflict.column("key").doUpdateSet({ changed_at: now }))
+    .execute();
+}
+
+function write(token: StoredToken): TokensTable {
+  return {
+    id: identifier(token.id, "the token's id"),
+    name: token.name,
+    hash: identifier(token.hash, "the token's hash"),
+    scopes: toJson(token.scopes),
+    devices: token.devices === undefined ? null : toJson(token.devices),
+    created_at: token.createdAt,
+    created_by: token.createdBy ?? null,
+    created_from: token.createdFrom ?? null,
+    expires_at: token.expiresAt ?? null,
+    last_used_at: token.lastUsedAt ?? null,
+    last_used_from: token.lastUsedFrom ?? null,
+    revoked_at: token.revokedAt ?? null,
+  };
 }
 
 function read(row: TokensTable): StoredToken {

@@ -79,7 +79,14 @@ export async function openModules(
   started.push(() => services.close());
   const { fleet, calls } = services;
   const base = { config, clock, events, store };
-  const firmware = await openFirmware({ ...base, dataFolder, secret: deviceSecret, cluster, address });
+  const firmware = await openFirmware({
+    ...base,
+    dataFolder,
+    secret: deviceSecret,
+    cluster,
+    address,
+    tagsOf: (deviceId) => fleet.tagsOf(deviceId),
+  });
   started.push(() => firmware.stop());
   const seals = new SealedKeys(deviceSecret, "tendon voice accounts");
   const voice = await openVoice({

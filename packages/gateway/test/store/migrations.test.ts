@@ -66,6 +66,20 @@ describe.each(kinds)("the schema in %s", (kind) => {
     }
   });
 
+  it("offers the images of an older version to all devices, as before", async () => {
+    const place = await databases.newPlace();
+    await migrate(place, migrations.slice(0, 15));
+    await databases.query(
+      place,
+      `insert into tendon_firmware (id, board, version, file, size, sha256, share, state, added_at, chip, project, forced)
+        values ('old', 'esp-box-3', '2.5.0', 'old.bin', 1, '', 10, 'offered', 1, 'esp32s3', 'xiaozhi', 0)`,
+    );
+    const { store } = await databases.open(place);
+    expect(await store.firmware.get("old")).toMatchObject({ share: 10, tags: [], state: "offered" });
+    expect(await store.firmware.change("old", { tags: ["lab"] })).toBe(true);
+    expect(await store.firmware.get("old")).toMatchObject({ share: 10, tags: ["lab"] });
+  });
+
   it("finds the calls that an older version wrote, and continues with them", async () => {
     const place = await databases.newPlace();
     await migrate(place, migrations.slice(0, 10));

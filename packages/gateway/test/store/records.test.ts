@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { FirmwareImage, ImportedDevice } from "../../src/store/store.ts";
+import type { FirmwareImage, ImportedDevice, StoredToken } from "../../src/store/store.ts";
 import { Databases, kinds } from "./databases.ts";
 import { device, deviceId, token } from "./samples.ts";
 
@@ -14,6 +14,7 @@ function image(number: number, more: Partial<FirmwareImage> = {}): FirmwareImage
     size: 4_000_000_000,
     sha256: "f".repeat(64),
     share: 10,
+    tags: [],
     chip: "esp32s3",
     project: "xiaozhi",
     force: false,
@@ -31,6 +32,27 @@ function imported(number: number, more: Partial<ImportedDevice> = {}): ImportedD
 describe.each(kinds)("records in %s", (kind) => {
   const databases = new Databases(kind);
 
+  it("of tokens: one live token has a name, also if several are created at once", async () => {
+    const first = await databases.open();
+    const second = kind === "postgres" ? await databases.open(first.place) : first;
+    const named = (number: number, more: Partial<StoredToken> = {}) =>
+      token(number, { name: "mcp", ...more });
+    const made = await Promise.all(
+      [1, 2, 3, 4, 5, 6, 7, 8].map((number) =>
+        (number % 2 === 0 ? first : second).store.tokens.create(named(number)),
+      ),
+    );
+    expect(made.filter(Boolean)).toHaveLength(1);
+    const { store } = first;
+    const [only] = await store.tokens.all();
+    expect(await store.tokens.create(named(9))).toBe(false);
+    await store.tokens.revoke(only?.id ?? "", 5);
+    const expiresAt = token(11).createdAt;
+    expect(await store.tokens.create(named(10, { expiresAt }))).toBe(true);
+    expect(await store.tokens.create(named(11))).toBe(true);
+    expect(await store.tokens.create(named(12))).toBe(false);
+  });
+
   it("of tokens: found by hash, revoked once, last use written later", async () => {
     const { store, clock, place } = await databases.open();
     const limited = token(2, {
@@ -38,9 +60,10 @@ describe.each(kinds)("records in %s", (kind) => {
       expiresAt: 9,
       scopes: [],
     });
-    await store.tokens.create(token(1));
-    await store.tokens.create(limited);
-    await expect(store.tokens.create(token(1))).rejects.toMatchObject({ fault: "refused" });
+    expect([await store.tokens.create(token(1)), await store.tokens.create(limited)]).toEqual([true, true]);
+    await expect(store.tokens.create(token(1, { name: "another" }))).rejects.toMatchObject({
+      fault: "refused",
+    });
     await expect(store.tokens.create(token(3, { hash: limited.hash }))).rejects.toMatchObject({
       fault: "refused",
     });
@@ -88,11 +111,14 @@ describe.each(kinds)("records in %s", (kind) => {
     expect(await store.firmware.add(image(1))).toBe(true);
     expect(await store.firmware.add(image(2))).toBe(true);
     expect(await store.firmware.add(image(3, { version: "1.1.0" }))).toBe(false);
-    expect(await store.firmware.change("image-1", { share: 100 })).toBe(true);
+    expect(await store.firmware.change("image-1", { share: 100, tags: ["lab"] })).toBe(true);
     expect(await store.firmware.change("image-1", { state: "halted" })).toBe(true);
     expect(await store.firmware.change("image-9", { share: 1 })).toBe(false);
     expect(await store.firmware.change("image-1", {})).toBe(false);
-    expect(await store.firmware.all()).toEqual([image(2), image(1, { share: 100, state: "halted" })]);
+    expect(await store.firmware.all()).toEqual([
+      image(2),
+      image(1, { share: 100, tags: ["lab"], state: "halted" }),
+    ]);
     expect([await store.firmware.remove("image-1"), await store.firmware.remove("image-1")]).toEqual([
       true,
       false,

@@ -13,6 +13,7 @@ export const auditActions = [
   "device.approve",
   "device.provision",
   "device.import",
+  "device.unimport",
   "device.rename",
   "device.tag",
   "device.transport",

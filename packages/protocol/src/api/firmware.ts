@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { maxTags, tagPattern } from "./provisioning.ts";
 
 export const boardPattern = "^[A-Za-z0-9._-]{1,64}$";
 
@@ -6,7 +7,12 @@ const Share = Type.Integer({
   minimum: 0,
   maximum: 100,
   description:
-    "Percentage of devices that are offered it; a higher share includes the devices of a lower one",
+    "Percentage of devices that are offered it, of those with its tags if it has any; a higher share includes the devices of a lower one. 100 by default",
+});
+
+const OfferTags = Type.Array(Type.String({ pattern: tagPattern }), {
+  maxItems: maxTags,
+  description: "Offer it only to devices with at least one of these tags; to all if the list is empty",
 });
 
 export const FirmwareUpload = Type.Object(
@@ -19,6 +25,7 @@ export const FirmwareUpload = Type.Object(
       }),
     ),
     share: Type.Optional(Share),
+    tags: Type.Optional(OfferTags),
     force: Type.Optional(
       Type.Boolean({
         description:
@@ -36,6 +43,7 @@ export type FirmwareUpload = Static<typeof FirmwareUpload>;
 export const FirmwareChange = Type.Object(
   {
     share: Type.Optional(Share),
+    tags: Type.Optional(OfferTags),
     state: Type.Optional(Type.Enum(["offered", "halted"])),
     retry: Type.Optional(Type.Boolean({ description: "Offer it again to devices that failed to update" })),
   },
@@ -54,6 +62,7 @@ const fields = {
   size: Type.Integer(),
   sha256: Type.String(),
   share: Share,
+  tags: OfferTags,
   force: Type.Boolean(),
   state: Type.Enum(["offered", "halted"]),
   haltedReason: Type.Union([Type.String(), Type.Null()]),

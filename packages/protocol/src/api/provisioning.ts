@@ -9,7 +9,9 @@ export const codePattern = "^\\d{6}$";
 export const serialPattern = "^[\\x21-\\x7e]{1,64}$";
 export const keyPattern = "^[0-9a-fA-F]{64}$";
 
-export const Tags = Type.Array(Type.String({ pattern: tagPattern }), { maxItems: 32 });
+export const maxTags = 32;
+
+export const Tags = Type.Array(Type.String({ pattern: tagPattern }), { maxItems: maxTags });
 
 export const ProvisionRequest = Type.Object(
   {
@@ -107,3 +109,42 @@ export const ImportReply = Type.Object({
   total: Type.Integer({ description: "Number of imported devices" }),
 });
 export type ImportReply = Static<typeof ImportReply>;
+
+export const ImportQuery = Type.Object({
+  q: Type.Optional(Type.String({ maxLength: 128, description: "Searched in id, serial number and tags" })),
+  tag: Type.Optional(Type.String({ maxLength: 64 })),
+  connected: Type.Optional(Type.Boolean({ description: "Whether the device has connected at least once" })),
+  importedAt: Type.Optional(
+    Type.String({ format: "date-time", description: "The rows of one import, as its audit entry names it" }),
+  ),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 by default" })),
+  cursor: Type.Optional(Type.String({ maxLength: 512 })),
+});
+export type ImportQuery = Static<typeof ImportQuery>;
+
+/** A device of an imported list. Its key is never shown. */
+export const ImportedRow = Type.Object(
+  {
+    id: Type.String(),
+    serial: Type.Union([Type.String(), Type.Null()]),
+    hasKey: Type.Boolean({ description: "Whether it was imported with an HMAC key" }),
+    tags: Type.Array(Type.String(), { description: "The tags it gets when it first connects" }),
+    importedAt: Time,
+    connected: Type.Boolean({ description: "Whether the device has connected at least once" }),
+    lastSeenAt: Type.Union([Time, Type.Null()]),
+  },
+  { $id: "ImportedRow" },
+);
+export type ImportedRow = Static<typeof ImportedRow>;
+
+export const ImportList = Type.Object({
+  imports: Type.Array(ImportedRow, {
+    description:
+      "By id. A page of a filter may have fewer rows than `limit`, or none, and still a `nextCursor`",
+  }),
+  nextCursor: Type.Optional(Type.String()),
+  total: Type.Optional(
+    Type.Integer({ minimum: 0, description: "Number of matching rows on all pages; only on the first page" }),
+  ),
+});
+export type ImportList = Static<typeof ImportList>;

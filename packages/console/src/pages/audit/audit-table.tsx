@@ -70,15 +70,18 @@ function Row({ entry }: { readonly entry: Entry }) {
   );
 }
 
-/** Two tokens may have the same name; the id tells them apart. */
+/** A token may have the name of one that was revoked; the id tells them apart. */
 function isToken({ principal, principalId }: Entry): boolean {
   return principalId !== undefined && principalId !== principal;
 }
 
+/** A deleted device has no page, and an imported one may not have connected. */
+const withoutPage: readonly string[] = ["device.delete", "device.import", "device.unimport"];
+
 /** The name, as a link where the target has a page. */
 function Target({ entry: { action, target } }: { readonly entry: Entry }) {
   const href =
-    target.type === "device" && action !== "device.delete"
+    target.type === "device" && !withoutPage.includes(action)
       ? deviceAddress(target.id)
       : target.type === "token" && action !== "token.revoke"
         ? consolePaths.tokens

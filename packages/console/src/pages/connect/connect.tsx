@@ -1,11 +1,12 @@
 /** Connects an agent: creates a token, shows the snippet for the client, and shows when the token is used. */
 
-import { useMutation, useQuery } from "@tanstack/react-query";
-import type { NewToken, TokenList } from "@tendon/protocol";
+import { useQuery } from "@tanstack/react-query";
+import type { NewToken, TokenList, TokenRequest } from "@tendon/protocol";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
+import { useTokenCreation, useTokens } from "../../api/tokens.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -79,12 +80,10 @@ function TokenMaker({
   readonly onMade: (token: NewToken) => void;
 }) {
   const { t } = useI18n();
-  const [name, setName] = useState("my-agent");
-  const make = useMutation({
-    mutationFn: () =>
-      api<NewToken>("/tokens", { method: "POST", body: { name: name.trim(), scopes: ["read", "call"] } }),
-    onSuccess: onMade,
-  });
+  const [typed, setTyped] = useState<string>();
+  const known = useTokens().data?.tokens ?? [];
+  const name = typed ?? unusedName(known.map((token) => token.name));
+  const make = useTokenCreation();
   return (
     <div className="grid grid-cols-1 gap-3">
       <p className="text-soft">{t("connect.tokenLead")}</p>
@@ -92,7 +91,13 @@ function TokenMaker({
         className="flex flex-wrap gap-2"
         onSubmit={(event) => {
           event.preventDefault();
-          make.mutate();
+          const request: TokenRequest = { name: name.trim(), scopes: ["read", "call"] };
+          make.mutate(request, {
+            onSuccess: (token) => {
+              setTyped(undefined);
+              onMade(token);
+            },
+          });
         }}
       >
         <TextInput
@@ -100,7 +105,7 @@ function TokenMaker({
           required
           maxLength={64}
           value={name}
-          onChange={({ target }) => setName(target.value)}
+          onChange={({ target }) => setTyped(target.value)}
           className="max-w-56"
         />
         <Button
@@ -121,6 +126,13 @@ function TokenMaker({
       )}
     </div>
   );
+}
+
+/** `my-agent`, or the first of `my-agent-2`, … that no token has. */
+function unusedName(names: readonly string[]): string {
+  const first = "my-agent";
+  if (!names.includes(first)) return first;
+  for (let number = 2; ; number += 1) if (!names.includes(`${first}-${number}`)) return `${first}-${number}`;
 }
 
 /** Shows whether and when the token was last used. */

@@ -2,11 +2,13 @@
 import type { FirmwareImageView } from "@tendon/protocol";
 import { useId, useState } from "react";
 import { useImageChange, useImageRemoval } from "../../api/firmware.ts";
+import { useFleetTags } from "../../api/fleet-tags.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Switch } from "../../ui/controls.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
+import { TagField, wordsOf } from "../../ui/tag-field.tsx";
 import { ShareField } from "./share-field.tsx";
 
 interface ChangeProps {
@@ -14,30 +16,51 @@ interface ChangeProps {
   readonly onClose: () => void;
 }
 
-export function ShareDialog({ image, onClose }: ChangeProps) {
-  const { t } = useI18n();
+/** Which boards are offered an image: their tags and their share. */
+export function OfferDialog({ image, onClose }: ChangeProps) {
+  const { t, either } = useI18n();
   const [share, setShare] = useState(image.share);
+  const [text, setText] = useState(image.tags.join(" "));
+  const known = useFleetTags(true);
+  const tags = wordsOf(text);
+  const isRetagged = tags.join(" ") !== image.tags.join(" ");
   const change = useImageChange(image, onClose);
   return (
     <Dialog
       open
       onClose={onClose}
       title={t("firmware.shareTitle", image)}
-      description={t("firmware.shareEffect", { ...image, share })}
+      description={t(tags.length === 0 ? "firmware.shareEffect" : "firmware.shareEffectTagged", {
+        board: image.board,
+        version: image.version,
+        share,
+        tags: either(tags),
+      })}
     >
       <form
         className="flex flex-col gap-4 overflow-y-auto p-5"
         onSubmit={(event) => {
           event.preventDefault();
-          change.mutate({ share });
+          change.mutate({ share, ...(isRetagged ? { tags } : {}) });
         }}
       >
+        <TagField
+          label={t("edit.tags")}
+          hint={t("firmware.tagsHint")}
+          value={text}
+          known={known}
+          onChange={setText}
+        />
         <ShareField share={share} onChange={setShare} />
         {change.isError && <ProblemNote error={change.error} />}
         <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose}>{t("action.cancel")}</Button>
-          <Button type="submit" look="primary" disabled={change.isPending || share === image.share}>
-            {t("firmware.changeShare")}
+          <Button
+            type="submit"
+            look="primary"
+            disabled={change.isPending || (share === image.share && !isRetagged)}
+          >
+            {t("firmware.changeOffer")}
           </Button>
         </div>
       </form>

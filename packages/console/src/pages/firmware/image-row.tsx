@@ -13,12 +13,12 @@ import { ProblemNote } from "../../ui/problem.tsx";
 import { Badge, Skeleton } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
 import { formatBytes } from "./bytes.ts";
-import { HaltDialog, RemoveDialog, ResumeDialog, ShareDialog } from "./image-changes.tsx";
+import { HaltDialog, OfferDialog, RemoveDialog, ResumeDialog } from "./image-changes.tsx";
 
-type Asking = "share" | "halt" | "resume" | "remove" | undefined;
+type Asking = "offer" | "halt" | "resume" | "remove" | undefined;
 
 export function ImageRow({ image, live }: { readonly image: FirmwareImageView; readonly live: boolean }) {
-  const { t, number } = useI18n();
+  const { t, number, either } = useI18n();
   const [asking, setAsking] = useState<Asking>();
   const done = () => setAsking(undefined);
   const halted = image.state === "halted";
@@ -32,13 +32,17 @@ export function ImageRow({ image, live }: { readonly image: FirmwareImageView; r
             {image.force && <Badge tone="warn">{t("firmware.forced")}</Badge>}
           </h3>
           <p className="text-sm text-soft">
-            {t("firmware.share", { share: image.share })} · {image.project} · {image.chip} ·{" "}
-            {formatBytes(number, image.size)} · {t("firmware.uploaded")} <Ago at={image.addedAt} />
+            {t(image.tags.length === 0 ? "firmware.share" : "firmware.shareTagged", {
+              share: image.share,
+              tags: either(image.tags),
+            })}{" "}
+            · {image.project} · {image.chip} · {formatBytes(number, image.size)} · {t("firmware.uploaded")}{" "}
+            <Ago at={image.addedAt} />
           </p>
         </div>
         <div className="flex flex-wrap gap-2">
-          <Button disabled={!live} onClick={() => setAsking("share")}>
-            {t("firmware.changeShare")}
+          <Button disabled={!live} onClick={() => setAsking("offer")}>
+            {t("firmware.changeOffer")}
           </Button>
           <Button
             icon={halted ? "play" : "halt"}
@@ -63,7 +67,7 @@ export function ImageRow({ image, live }: { readonly image: FirmwareImageView; r
       {!image.here && <p className="text-sm text-bad">{t("firmware.missingHint")}</p>}
       <Rollout image={image} live={live} />
       {image.devices.failed > 0 && <Failures id={image.id} />}
-      {asking === "share" && <ShareDialog image={image} onClose={done} />}
+      {asking === "offer" && <OfferDialog image={image} onClose={done} />}
       <HaltDialog image={image} open={asking === "halt"} onClose={done} />
       {asking === "resume" && <ResumeDialog image={image} onClose={done} />}
       <RemoveDialog image={image} open={asking === "remove"} onClose={done} />

@@ -1,8 +1,9 @@
-/** The dialog that uploads an image: file, board and initial share. */
+/** The dialog that uploads an image: file, board, tags and initial share. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { firmwareLimits } from "@tendon/protocol";
 import { type ReactNode, useId, useMemo, useState } from "react";
 import { useUploadImage } from "../../api/firmware.ts";
+import { useFleetTags } from "../../api/fleet-tags.ts";
 import { fleetQuery } from "../../api/queries.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -10,22 +11,25 @@ import { Switch } from "../../ui/controls.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
+import { TagField, wordsOf } from "../../ui/tag-field.tsx";
 import { formatBytes } from "./bytes.ts";
 import { ShareField } from "./share-field.tsx";
 
-/** A small first stage, so that a faulty image affects few boards. */
-const firstShare = 10;
+const allBoards = 100;
 const maxBytes = firmwareLimits.imageBytes.max;
 
 export function HandInDialog({ onClose }: { readonly onClose: () => void }) {
-  const { t, number } = useI18n();
+  const { t, number, either } = useI18n();
   const id = useId();
   const [file, setFile] = useState<File>();
   const [board, setBoard] = useState("");
-  const [share, setShare] = useState(firstShare);
+  const [share, setShare] = useState(allBoards);
+  const [tags, setTags] = useState("");
   const [force, setForce] = useState(false);
   const [anyBoard, setAnyBoard] = useState(false);
   const boards = useKnownBoards();
+  const known = useFleetTags(true);
+  const wanted = wordsOf(tags);
   const upload = useUploadImage(onClose);
   const tooBig = file !== undefined && file.size > maxBytes;
   const send = () => {
@@ -33,6 +37,7 @@ export function HandInDialog({ onClose }: { readonly onClose: () => void }) {
     const about = {
       board: board.trim(),
       share,
+      ...(wanted.length === 0 ? {} : { tags: wanted }),
       ...(force ? { force } : {}),
       ...(anyBoard ? { anyBoard } : {}),
     };
@@ -87,12 +92,24 @@ export function HandInDialog({ onClose }: { readonly onClose: () => void }) {
             {t("firmware.boardHint")}
           </p>
         </Labelled>
+        <TagField
+          label={t("edit.tags")}
+          hint={t("firmware.tagsHint")}
+          value={tags}
+          known={known}
+          onChange={setTags}
+        />
         <ShareField share={share} onChange={setShare} />
+        <p className="text-sm text-soft">{t("firmware.startSmall")}</p>
         <Choice id={`${id}-force`} checked={force} onChange={setForce} label={t("firmware.force")} />
         <Choice id={`${id}-any`} checked={anyBoard} onChange={setAnyBoard} label={t("firmware.anyBoard")} />
         {board.trim() !== "" && (
           <p role="status" className="text-soft">
-            {t("firmware.addEffect", { share, board: board.trim() })}
+            {t(wanted.length === 0 ? "firmware.addEffect" : "firmware.addEffectTagged", {
+              share,
+              board: board.trim(),
+              tags: either(wanted),
+            })}
           </p>
         )}
         {upload.isError && <ProblemNote error={upload.error} />}

@@ -28,6 +28,7 @@ import { readOrder, writeOrder } from "./device-order.ts";
 import { FleetList } from "./fleet-list.tsx";
 import { useStableOrder } from "./fleet-order.ts";
 import { type Presence, useFleetView } from "./fleet-view.ts";
+import { MissingImports } from "./missing-imports.tsx";
 import { ApprovedNote, PendingBoards, usePendingBoards } from "./pending-boards.tsx";
 import { useSelection } from "./selection.ts";
 
@@ -118,6 +119,7 @@ export function FleetPage() {
           stable.show(device.id);
         }}
       />
+      <MissingImports />
       {isFirstRun ? (
         <FirstRun onAdded={stable.show} />
       ) : (

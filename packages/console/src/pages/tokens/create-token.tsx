@@ -9,6 +9,7 @@ import { CodeBlock } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Select, TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
+import { TagField, wordsOf } from "../../ui/tag-field.tsx";
 import { scopeText } from "./token-texts.tsx";
 
 type Scope = (typeof scopes)[number];
@@ -179,9 +180,6 @@ function DeviceChoice({ draft, change }: PartProps) {
   const { t } = useI18n();
   const id = useId();
   const known = useFleetTags(draft.limited);
-  const tags = wordsOf(draft.tags);
-  const toggle = (tag: string) =>
-    change({ tags: (tags.includes(tag) ? tags.filter((each) => each !== tag) : [...tags, tag]).join(" ") });
   return (
     <fieldset className="flex flex-col gap-1">
       <legend className="mb-1 text-sm font-medium">{t("tokens.devices")}</legend>
@@ -193,32 +191,13 @@ function DeviceChoice({ draft, change }: PartProps) {
       </Choice>
       {draft.limited && (
         <div className="mt-1 grid grid-cols-1 gap-3 pl-6 sm:grid-cols-2">
-          <div className="flex flex-col gap-1">
-            <label htmlFor={`${id}-tags`} className="text-sm">
-              {t("tokens.tags")}
-            </label>
-            <TextInput
-              id={`${id}-tags`}
-              autoComplete="off"
-              aria-describedby={`${id}-tags-hint`}
-              value={draft.tags}
-              onChange={({ target }) => change({ tags: target.value })}
-            />
-            <Hint id={`${id}-tags-hint`}>{t("tokens.tagsHint")}</Hint>
-            <div className="flex flex-wrap gap-1">
-              {known.map((tag) => (
-                <button
-                  key={tag}
-                  type="button"
-                  aria-pressed={tags.includes(tag)}
-                  onClick={() => toggle(tag)}
-                  className="h-6 max-w-full truncate rounded-md border border-line-strong px-1.5 text-xs text-soft hover:bg-raised aria-pressed:border-accent aria-pressed:bg-accent-soft aria-pressed:text-accent-deep"
-                >
-                  {tag}
-                </button>
-              ))}
-            </div>
-          </div>
+          <TagField
+            label={t("tokens.tags")}
+            hint={t("tokens.tagsHint")}
+            value={draft.tags}
+            known={known}
+            onChange={(tags) => change({ tags })}
+          />
           <div className="flex flex-col gap-1">
             <label htmlFor={`${id}-ids`} className="text-sm">
               {t("tokens.ids")}
@@ -268,10 +247,6 @@ function Hint({ id, children }: { readonly id?: string; readonly children: React
       {children}
     </p>
   );
-}
-
-function wordsOf(text: string): string[] {
-  return text.split(/[\s,]+/).filter((word) => word !== "");
 }
 
 function requestOf({ name, scopes: chosen, limited, tags, ids, days }: Draft): TokenRequest {

@@ -45,7 +45,7 @@ export async function firmwareRoutes(http: Http, dependencies: RestDependencies)
     {
       schema: {
         operationId: "changeFirmware",
-        summary: "Change the share of an image, halt its roll-out or resume it",
+        summary: "Change the share or the tags of an image, halt its roll-out or resume it",
         tags,
         params: ImageParams,
         body: FirmwareChange,
@@ -94,7 +94,7 @@ function uploadRoute(http: Http, { library, audit }: RestDependencies): void {
         operationId: "uploadFirmware",
         summary: "Upload an image; the body is the file itself",
         description:
-          "The gateway checks format, digest, chip, version and board before it offers the image to devices.",
+          "The gateway checks format, digest, chip, version and board before it offers the image to devices. Repeat `tags` for several tags. A token that is limited to tags must name some of them, and no others.",
         tags,
         querystring: FirmwareUpload,
         body: ImageFile,

@@ -2,6 +2,8 @@ import {
   ApproveRequest,
   type AuditAction,
   Decided,
+  ImportList,
+  ImportQuery,
   ImportReply,
   ImportRequest,
   PendingList,
@@ -9,10 +11,14 @@ import {
   ProvisionRequest,
 } from "@tendon/protocol";
 import type { FastifyRequest } from "fastify";
+import Type from "typebox";
 import { sourceOf } from "../../access/access.ts";
 import { failures, type Http } from "../http/http.ts";
 import type { RestDependencies } from "./rest.ts";
 import { actorOf, DeviceParams } from "./route-parts.ts";
+
+/** An audit entry names this many devices of an import; its `importedAt` finds them all in the list. */
+const idsInAudit = 5;
 
 /** Provisioning and admission. Every route needs `provision`; changing a provisioned device needs `admin`. */
 export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit }: RestDependencies): void {
@@ -129,11 +135,46 @@ export function provisioningRoutes(http: Http, { provisioning, settingsOf, audit
       },
     },
     async (request) => {
-      const { devices } = request.body;
-      const added = await imports.add(request.principal, devices);
-      const name = devices.length === 1 ? (devices[0]?.id ?? "") : `${devices.length} devices`;
-      await audit.record(actorOf(request), "device.import", { type: "device", id: "", name });
-      return added;
+      const { imported, total, ids, importedAt } = await imports.add(request.principal, request.body.devices);
+      const [id = ""] = ids;
+      const one = ids.length === 1;
+      const target = { type: "device", id: one ? id : "", name: one ? id : `${ids.length} devices` };
+      const detail = { devices: ids.length, first: ids.slice(0, idsInAudit), importedAt };
+      await audit.record(actorOf(request), "device.import", target, detail);
+      return { imported, total };
+    },
+  );
+  http.get(
+    "/imports",
+    {
+      schema: {
+        operationId: "listImports",
+        summary: "The imported devices, whether they have connected or not",
+        description: "Needs `provision`. Never shows a key.",
+        tags: ["devices"],
+        querystring: ImportQuery,
+        response: { 200: ImportList, ...failures },
+      },
+    },
+    (request) => imports.list(request.principal, request.query),
+  );
+  http.delete(
+    "/imports/:device",
+    {
+      schema: {
+        operationId: "deleteImport",
+        summary: "Remove a device from the imported list",
+        description:
+          "Needs `provision`. The list no longer admits the device. A device that has credentials keeps them; delete or revoke it to take them away.",
+        tags: ["devices"],
+        params: Type.Object({ device: Type.String({ description: "The id of the device" }) }),
+        response: { 204: Type.Null(), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const id = await imports.remove(request.principal, request.params.device);
+      await audit.record(actorOf(request), "device.unimport", { type: "device", id, name: id });
+      await reply.code(204).send(null);
     },
   );
 }

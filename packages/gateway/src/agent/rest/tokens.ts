@@ -26,7 +26,7 @@ export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies
         operationId: "createToken",
         summary: "Create a token; only this reply shows it",
         description:
-          "Needs `admin`. `devices` limits it to devices by id or by tag: a tag includes devices that get it later.",
+          "Needs `admin`. A name that a token has which is neither revoked nor expired is a `conflict`. `devices` limits it to devices by id or by tag: a tag includes devices that get it later.",
         tags: ["tokens"],
         body: TokenRequest,
         response: { 201: NewToken, ...failures },

@@ -20,6 +20,7 @@ import { createConsoleSessions } from "./0012-console-sessions.ts";
 import { createAudit } from "./0013-audit.ts";
 import { addTokenOrigins } from "./0014-token-origins.ts";
 import { addAuditPrincipals } from "./0015-audit-principals.ts";
+import { addFirmwareTags } from "./0016-firmware-tags.ts";
 
 export interface Migration {
   readonly name: string;
@@ -43,4 +44,5 @@ export const migrations: readonly Migration[] = [
   { name: "audit", run: createAudit },
   { name: "token origins", run: addTokenOrigins },
   { name: "audit principals", run: addAuditPrincipals },
+  { name: "firmware tags", run: addFirmwareTags },
 ];
