@@ -111,6 +111,24 @@ describe("a token", () => {
     }
   });
 
+  it("[TOK-3] cannot administer tokens, nor read the audit and the settings, if it is limited to some devices", async () => {
+    const site = await openSite();
+    const limited = await make(site, { scopes: ["read", "admin"], devices: { tags: ["floor-1"] } });
+    const other = await make(site, { scopes: ["read"] });
+    const requests = [
+      ["POST", "/tokens", { name: "unlimited", scopes: ["admin"] }],
+      ["GET", "/tokens"],
+      ["DELETE", `/tokens/${other.id}`],
+      ["GET", "/audit"],
+      ["GET", "/settings"],
+    ] as const;
+    for (const [method, path, body] of requests) {
+      const refused = await site.rest(method, path, body, as(limited.token));
+      expect([refused.status, refused.body["code"]], `${method} ${path}`).toEqual([403, "forbidden"]);
+    }
+    expect((await site.rest("GET", "/devices", undefined, as(other.token))).status).toBe(200);
+  });
+
   it("[TOK-2] allows what its scopes include and nothing else", async () => {
     const site = await openSite();
     const device = await site.join({ tools: [tool("a")], userTools: [tool("self.reboot")] });

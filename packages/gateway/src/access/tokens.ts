@@ -9,7 +9,7 @@ import { newCallId } from "../call-ids.ts";
 import { type Clock, isoTime, type Timer } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Store, StoredToken } from "../store/store.ts";
-import { type Principal, requireScope, type Scope } from "./principal.ts";
+import { type Principal, requireEveryDevice, requireScope, type Scope } from "./principal.ts";
 
 export interface TokensDependencies {
   readonly store: Store;
@@ -131,7 +131,7 @@ export class Tokens {
     request: TokenRequest,
     from: string,
   ): Promise<TokenView & { readonly token: string }> {
-    requireScope(principal, "admin");
+    requireTokenAdmin(principal);
     refuseReservedName(request.name);
     const now = this.#dependencies.clock.now();
     const expiresAt = request.expiresAt === undefined ? undefined : Date.parse(request.expiresAt);
@@ -166,13 +166,13 @@ export class Tokens {
   }
 
   async list(principal: Principal): Promise<TokenView[]> {
-    requireScope(principal, "admin");
+    requireTokenAdmin(principal);
     const stored = await this.#dependencies.store.tokens.all();
     return stored.filter(({ revokedAt }) => revokedAt === undefined).map(viewOf);
   }
 
   async revoke(principal: Principal, id: string): Promise<void> {
-    requireScope(principal, "admin");
+    requireTokenAdmin(principal);
     if (!(await this.#dependencies.store.tokens.revoke(id, this.#dependencies.clock.now()))) {
       throw new TendonError("not_found", "no token has this id");
     }
@@ -237,6 +237,12 @@ export class Tokens {
 
 /** Names that the gateway uses itself. A token with one of them would look like the administrator in history and audit. */
 const reservedNames = ["admin", "gateway", "voice-server"];
+
+/** A token that is limited to some devices must not make one that is not. */
+function requireTokenAdmin(principal: Principal): void {
+  requireScope(principal, "admin");
+  requireEveryDevice(principal, "the administration of tokens");
+}
 
 function refuseReservedName(name: string): void {
   const plain = name.trim().toLowerCase();

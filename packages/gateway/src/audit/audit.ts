@@ -4,7 +4,7 @@
  */
 import type { AuditAction, AuditList, AuditQuery, JsonObject, SettingView } from "@tendon/protocol";
 import { v7 } from "uuid";
-import { type Principal, requireScope } from "../access/access.ts";
+import { type Principal, requireEveryDevice, requireScope } from "../access/access.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import type { Events } from "../events/events.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
@@ -67,12 +67,14 @@ export class Audit {
   /** Whether entries have names or tags of this device, for the deletion of what is kept about it. */
   async namesDevice(principal: Principal, device: string): Promise<boolean> {
     requireScope(principal, "admin");
+    requireEveryDevice(principal, "the audit");
     return await this.#dependencies.entries.namesDevice(device);
   }
 
   /** Newest first. */
   async list(principal: Principal, { since, ...query }: AuditQuery): Promise<AuditList> {
     requireScope(principal, "admin");
+    requireEveryDevice(principal, "the audit");
     const { entries, nextCursor } = await this.#dependencies.entries.query({
       ...query,
       since: since === undefined ? undefined : Date.parse(since),

@@ -112,6 +112,7 @@ function settingRoutes(http: Http, settings: readonly SettingView[]): void {
     },
     (request) => {
       requireScope(request.principal, "admin");
+      requireEveryDevice(request.principal, "the list of settings");
       return { settings: [...settings] };
     },
   );

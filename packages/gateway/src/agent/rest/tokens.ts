@@ -12,7 +12,7 @@ export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies
         operationId: "listTokens",
         summary: "All tokens, without their secrets",
         description:
-          "Needs `admin`. Each with who created it, when it was last used, and the addresses of both.",
+          "Needs `admin` for all devices. Each with who created it, when it was last used, and the addresses of both.",
         tags: ["tokens"],
         response: { 200: TokenList, ...failures },
       },
@@ -26,7 +26,7 @@ export function tokenRoutes(http: Http, { tokens, audit }: Pick<RestDependencies
         operationId: "createToken",
         summary: "Create a token; only this reply shows it",
         description:
-          "Needs `admin`. A name that a token has which is neither revoked nor expired is a `conflict`. `devices` limits it to devices by id or by tag: a tag includes devices that get it later.",
+          "Needs `admin` for all devices. A name that a token has which is neither revoked nor expired is a `conflict`. `devices` limits it to devices by id or by tag: a tag includes devices that get it later.",
         tags: ["tokens"],
         body: TokenRequest,
         response: { 201: NewToken, ...failures },
