@@ -43,6 +43,15 @@ describe("the device page", () => {
   ];
   const shared = sharedConsole({ site: { config: { access: { rules } } } });
 
+  it("opens by an encoded address, as some programs write it", async () => {
+    const { page, complaints } = shared;
+    const device = await shared.startBoard("encoded");
+    await shared.load(`/devices/${encodeURIComponent(device.id)}`);
+    await page.getByRole("heading", { name: "encoded" }).waitFor();
+    await level(page, "Volume", 70);
+    complaints.check();
+  });
+
   it("changes values with its controls and shows the device's answer", async () => {
     const { site, page, complaints } = shared;
     const device = await openBoard(shared, "changed");

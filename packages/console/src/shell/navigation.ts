@@ -53,6 +53,15 @@ export function deviceAddress(id: string): string {
   return `/devices/${encodeURIComponent(id).replaceAll("%3A", ":")}`;
 }
 
+/** What a part of an address says. The router leaves some characters encoded, such as the colon. */
+export function readAddressPart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** The address of a device's page with the form of one tool open. */
 export function toolAddress(device: string, tool: string): string {
   return `${deviceAddress(device)}#${encodeURIComponent(tool)}`;

@@ -9,7 +9,7 @@ import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
 import { useStatus } from "../../api/status.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
-import { deviceAddress } from "../../shell/navigation.ts";
+import { deviceAddress, readAddressPart } from "../../shell/navigation.ts";
 import { ConversationDetails, ConversationState } from "../../ui/conversation.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
 import { ProblemNote } from "../../ui/problem.tsx";
@@ -23,12 +23,12 @@ import { StatusPanel } from "./status-panel.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
 
 export function DevicePage() {
-  const { device: reference = "" } = useParams<{ device: string }>();
-  const { data, error } = useQuery(deviceQuery(reference));
+  const { device: written = "" } = useParams<{ device: string }>();
+  const { data, error } = useQuery(deviceQuery(readAddressPart(written)));
   if (error !== null) return <ProblemNote error={error} addressOf={deviceAddress} />;
   if (data === undefined) return <SkeletonRows />;
   // Events contain ids, while the address may contain an alias.
-  if (data.id !== reference)
+  if (data.id !== written)
     return <Redirect to={`${deviceAddress(data.id)}${window.location.hash}`} replace />;
   // Keyed by device, so that forms and results are not kept for another device.
   return <Device key={data.id} device={data} />;
