@@ -1,8 +1,9 @@
 // A hostile device in a process of its own: it sends as fast as the connection takes it, and comes back when it is cut.
-import { connectDevice, macOf } from "../quick-device.mjs";
+import { connectDevice } from "../quick-device.mjs";
 import { connectMqttDevice, provision, publish } from "../quick-mqtt-device.mjs";
 
-const flooder = 9_999;
+/** Each flood comes from another device, because one that was cut off must wait. */
+const firstFlooder = 9_000;
 /** The gateway may cut it before it is listed. */
 const patienceMs = 1_000;
 const chunkBytes = 64 * 1024;
@@ -42,7 +43,7 @@ const floods = {
   },
 };
 
-async function connect(server, isMqtt) {
+async function connect(server, flooder, isMqtt) {
   const connected = isMqtt
     ? connectMqttDevice(await provision(server, flooder))
     : connectDevice(server.devices, flooder).then(({ _socket: socket }) => ({ socket }));
@@ -53,9 +54,11 @@ async function connect(server, isMqtt) {
 let isOn = false;
 const counts = { cuts: 0, bytes: 0 };
 
-async function flood(server, { chunk, mqtt }) {
+async function flood(server, name) {
+  const { chunk, mqtt } = floods[name];
+  const flooder = firstFlooder + Object.keys(floods).indexOf(name);
   while (isOn) {
-    const socket = await connect(server, mqtt).catch(() => undefined);
+    const socket = await connect(server, flooder, mqtt).catch(() => undefined);
     if (socket === undefined) {
       await new Promise((resolve) => setTimeout(resolve, 50));
       continue;
@@ -81,8 +84,8 @@ process.on("message", (order) => {
   }
   Object.assign(counts, { cuts: 0, bytes: 0 });
   isOn = true;
-  void flood(order.server, floods[order.flood]);
+  void flood(order.server, order.flood);
   process.send({});
 });
 process.on("disconnect", () => process.exit(0));
-process.send({ ready: { floods: Object.keys(floods), device: macOf(flooder) } });
+process.send({ ready: { floods: Object.keys(floods) } });

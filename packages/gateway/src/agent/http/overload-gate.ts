@@ -10,9 +10,9 @@ import { TendonError } from "../../errors.ts";
 import { problemOf } from "./problem.ts";
 
 /** A turn as long as this makes others wait noticeably. */
-const longTurnMs = 50;
+const longTurnMs = 40;
 /** Shorter bursts are served, however large. */
-const burstMs = 300;
+const burstMs = 150;
 /** Some 100 requests. With their answers and the refusals, a turn then takes some 50 ms at twice the possible rate. */
 const turnBudgetMs = 10;
 /** A turn that takes longer begins requests again after so long: refusing alone would leave nobody served. */
