@@ -55,11 +55,12 @@ describe("a token that takes all it can get", () => {
   });
 
   it("opens event streams without end: others and administrators still get theirs", async () => {
-    const site = await openSite();
+    const site = await openSite({ config: { http: { trustProxy: true } } });
     // A response that nobody refers to would be collected, and its stream closed.
     const streams: { readonly controller: AbortController; readonly answer: Response }[] = [];
-    const open = async (headers: { authorization: string }) => {
+    const open = async (token: { authorization: string }, from = "192.0.2.1") => {
       const controller = new AbortController();
+      const headers = { ...token, "x-forwarded-for": from };
       const answer = await fetch(`${site.url}/api/v1/events`, { headers, signal: controller.signal });
       streams.push({ controller, answer });
       return answer;
@@ -73,12 +74,18 @@ describe("a token that takes all it can get", () => {
     expect(streams.length).toBe(129);
     expect(await refused?.json()).toMatchObject({ code: "rate_limited", retryable: true });
     expect((await open(await makeToken(site, "other"))).status).toBe(200);
-    // Several of them together leave room for administrators.
+    // Several of them together leave room for other addresses, and for administrators.
     for (const name of ["second", "third", "fourth"]) {
       const headers = await makeToken(site, name);
       for (let count = 0; count < 128; count += 1) await open(headers);
     }
-    expect((await open(await makeToken(site, "fifth"))).status).toBe(429);
+    const fifth = await makeToken(site, "fifth");
+    expect(await (await open(fifth)).json()).toMatchObject({
+      code: "rate_limited",
+      detail: "this address has too many open event streams; end one, or retry later",
+    });
+    for (let count = 0; count < 64; count += 1) expect((await open(fifth, "192.0.2.2")).status).toBe(200);
+    expect((await open(fifth, "192.0.2.3")).status).toBe(429);
     expect((await open({ authorization: `Bearer ${adminToken}` })).status).toBe(200);
     for (const { controller } of streams) controller.abort();
     await until(async () => (await open(greedy)).status === 200, "places given back");

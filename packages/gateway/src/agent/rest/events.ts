@@ -61,7 +61,7 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
       if (!hasScope(request.principal, "provision")) requireScope(request.principal, "read");
       const { principal } = request;
       const filter = readFilter(request.query, services);
-      const leave = places.take(principal);
+      const leave = places.take(principal, request.ip);
       const wanted: Wanted = (event) => filter(event) && services.fleet.showsEvent(principal, event);
       reply.hijack();
       open.set(reply, { principalId: principal.id, session: request.consoleSession });
