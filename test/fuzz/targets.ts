@@ -1,0 +1,5 @@
+import { protocolTargets } from "./protocol-targets.ts";
+import type { Target } from "./target.ts";
+import { toolTargets } from "./tool-targets.ts";
+
+export const targets: readonly Target[] = [...protocolTargets, ...toolTargets];
