@@ -38,6 +38,7 @@ const leaves = [
   "call-ids",
   "secret-masking",
   "package-files",
+  "problem-document",
   "token-bucket",
   "version",
   "with-deadline",
