@@ -8,7 +8,10 @@ import { rolldown } from "rolldown";
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
 const dir = path.join(root, "node_modules", ".cache", "fuzz");
 const bundle = await rolldown({
-  input: { run: path.join(root, "test", "fuzz", "run.ts") },
+  input: {
+    run: path.join(root, "test", "fuzz", "run.ts"),
+    "gateway-process": path.join(root, "test", "fuzz", "entry", "gateway-process.ts"),
+  },
   platform: "node",
   // Packages stay outside; the gateway's own sources are bundled, so no build is needed.
   external: (id) => !id.startsWith(".") && !path.isAbsolute(id) && !id.startsWith("@tendon/"),

@@ -38,17 +38,19 @@ export interface Bounds {
   readonly seed: number;
   readonly inputs?: number;
   readonly seconds?: number;
+  /** Tries the corpus as it is, before anything else. */
+  readonly replay?: boolean;
 }
 
 /** A different stream of inputs for each target, from one seed. */
-function seedOf(seed: number, name: string): number {
+export function seedOf(seed: number, name: string): number {
   let mixed = seed >>> 0;
   for (const letter of name) mixed = (Math.imul(mixed, 31) + (letter.codePointAt(0) ?? 0)) >>> 0;
   return mixed;
 }
 
 /** Seeds, and inputs that led to outcomes not seen before. */
-class Inputs {
+export class Inputs {
   readonly #target: Pick<Target, "maxBytes" | "arbitrary">;
   readonly #random: Random;
   readonly #pool: Buffer[];
@@ -128,7 +130,8 @@ export function fuzz(target: Target, corpus: readonly Buffer[], bounds: Bounds):
       if (took > slowestMs) {
         const cpu = took < 1 ? took : Math.min(took, leastCpuMs(target, input));
         if (cpu > slowestMs) [slowestMs, slowest] = [cpu, input];
-        if (cpu > mostCpuMs) failure = failed(target, bounds.seed, input, `${cpu.toFixed(1)} ms of CPU`);
+        if (cpu > (target.mostCpuMs ?? mostCpuMs))
+          failure = failed(target, bounds.seed, input, `${cpu.toFixed(1)} ms of CPU`);
       }
     } catch (error) {
       failure = failed(

@@ -1,7 +1,11 @@
 /** `npm run fuzz`: see `help`. */
 import { parseArgs } from "node:util";
 import { addToCorpus, corpusOf } from "./corpus.ts";
-import { type Failure, fuzz, mostGrowthBytes, type Report } from "./engine.ts";
+import { type Bounds, type Failure, fuzz, mostGrowthBytes, type Report } from "./engine.ts";
+import { entriesWith, entryNames } from "./entry/entries.ts";
+import { fuzzEntry } from "./entry/entry-engine.ts";
+import { LineProgram } from "./entry/line-entry.ts";
+import { OwnProcess } from "./entry/own-process.ts";
 import { targets } from "./targets.ts";
 
 const help = `npm run fuzz -- [options]
@@ -61,30 +65,44 @@ function growthFailure({ target, growthBytes = 0, inputs }: Report): boolean {
   return true;
 }
 
+const names = [...targets.map(({ name }) => name), ...entryNames];
+
+/** The decoders, and then the entry points of one gateway. */
+async function* run(chosen: ReadonlySet<string>, bounds: Bounds): AsyncGenerator<Report> {
+  const corpus = (name: string) => corpusOf(name).map(({ input }) => input);
+  for (const target of targets) if (chosen.has(target.name)) yield fuzz(target, corpus(target.name), bounds);
+  if (!entryNames.some((name) => chosen.has(name))) return;
+  const program = await LineProgram.open();
+  for (const entry of entriesWith(program).filter(({ name }) => chosen.has(name))) {
+    const gateway = await OwnProcess.start(program.port);
+    yield await fuzzEntry(entry, gateway, corpus(entry.name), { ...bounds, replay: true });
+    await gateway.stop();
+  }
+  program.close();
+}
+
 async function main(): Promise<number> {
   if (values.help) {
     console.log(help);
     return 0;
   }
   if (values.list) {
-    console.log(targets.map(({ name }) => name).join("\n"));
+    console.log(names.join("\n"));
     return 0;
   }
-  const unknown = (values.target ?? []).filter((name) => !targets.some((target) => target.name === name));
+  const unknown = (values.target ?? []).filter((name) => !names.includes(name));
   if (unknown.length > 0) {
     console.error(`Unknown target: ${unknown.join(", ")}. \`npm run fuzz -- --list\` prints the targets.`);
     return 2;
   }
   const seed = values.seed === undefined ? Math.floor(Math.random() * 0x7fff_ffff) : Number(values.seed);
-  const chosen = targets.filter(({ name }) => values.target?.includes(name) ?? true);
-  const seconds = (Number(values.minutes) * 60) / chosen.length;
+  const chosen = new Set(values.target ?? names);
+  const seconds = (Number(values.minutes) * 60) / chosen.size;
   const bounds = values.inputs === undefined ? { seed, seconds } : { seed, inputs: Number(values.inputs) };
   console.log(`seed ${seed}`);
   console.log(`${row(["target", "inputs", "inputs/s", "slowest", "growth"])}  outcomes`);
   let [total, failures] = [0, 0];
-  for (const target of chosen) {
-    const corpus = corpusOf(target.name).map(({ input }) => input);
-    const result = fuzz(target, corpus, bounds);
+  for await (const result of run(chosen, bounds)) {
     total += result.inputs;
     print(result);
     if (result.failure !== undefined) report(result.failure);

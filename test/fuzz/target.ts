@@ -6,6 +6,8 @@ export interface Target {
   readonly seeds: readonly Buffer[];
   /** What the gateway passes to it at most. */
   readonly maxBytes: number;
+  /** For what is not read from a network: the operator's own file may take longer than the promise for each input. */
+  readonly mostCpuMs?: number;
   /** Inputs made by rules, in addition to changed seeds. */
   readonly arbitrary?: fc.Arbitrary<Buffer>;
   /**
