@@ -8,7 +8,7 @@ import type { Target } from "./target.ts";
 /** The promise for one input. */
 export const mostCpuMs = 50;
 /** After a full collection; a leak of a few bytes per input shows in a million inputs. */
-export const mostGrowthBytes = 4 * 1024 * 1024;
+const mostGrowthBytes = 4 * 1024 * 1024;
 const poolSize = 300;
 const madeAtOnce = 100;
 const madeShare = 0.2;
@@ -29,6 +29,7 @@ export interface Report {
   readonly slowest: Buffer;
   /** Undefined without `--expose-gc`. */
   readonly growthBytes: number | undefined;
+  readonly mostGrowthBytes: number;
   /** How many inputs had which outcome. */
   readonly outcomes: ReadonlyMap<string, number>;
   readonly failure?: Failure;
@@ -152,6 +153,7 @@ export function fuzz(target: Target, corpus: readonly Buffer[], bounds: Bounds):
     slowestMs,
     slowest,
     growthBytes,
+    mostGrowthBytes,
     outcomes,
     ...(failure === undefined ? {} : { failure }),
   };

@@ -1,10 +1,10 @@
 /** `npm run fuzz`: see `help`. */
 import { parseArgs } from "node:util";
 import { addToCorpus, corpusOf } from "./corpus.ts";
-import { type Bounds, type Failure, fuzz, mostGrowthBytes, type Report } from "./engine.ts";
+import { type Bounds, type Failure, fuzz, type Report } from "./engine.ts";
 import { entriesWith, entryNames } from "./entry/entries.ts";
 import { fuzzEntry } from "./entry/entry-engine.ts";
-import { LineProgram } from "./entry/line-entry.ts";
+import { Programs } from "./entry/line-entry.ts";
 import { OwnProcess } from "./entry/own-process.ts";
 import { targets } from "./targets.ts";
 
@@ -59,7 +59,7 @@ function report({ target, seed, input, reason }: Failure): void {
   console.log(`     again: npm run fuzz -- --target ${target} --seed ${seed}`);
 }
 
-function growthFailure({ target, growthBytes = 0, inputs }: Report): boolean {
+function growthFailure({ target, growthBytes = 0, mostGrowthBytes, inputs }: Report): boolean {
   if (growthBytes <= mostGrowthBytes) return false;
   console.log(`FAIL ${target}: the heap grew by ${growthBytes} bytes in ${inputs} inputs`);
   return true;
@@ -72,13 +72,14 @@ async function* run(chosen: ReadonlySet<string>, bounds: Bounds): AsyncGenerator
   const corpus = (name: string) => corpusOf(name).map(({ input }) => input);
   for (const target of targets) if (chosen.has(target.name)) yield fuzz(target, corpus(target.name), bounds);
   if (!entryNames.some((name) => chosen.has(name))) return;
-  const program = await LineProgram.open();
-  for (const entry of entriesWith(program).filter(({ name }) => chosen.has(name))) {
-    const gateway = await OwnProcess.start(program.port);
+  const programs = new Programs();
+  const ports = await programs.listen();
+  for (const entry of entriesWith(programs).filter(({ name }) => chosen.has(name))) {
+    const gateway = await OwnProcess.start(ports);
     yield await fuzzEntry(entry, gateway, corpus(entry.name), { ...bounds, replay: true });
     await gateway.stop();
   }
-  program.close();
+  programs.close();
 }
 
 async function main(): Promise<number> {

@@ -47,10 +47,11 @@ const cleanTexts: Target = {
     const answer = cleanAnswer(text);
     must(!hiddenInAnswer.test(answer), "a clean answer has no hidden characters");
     must(cleanAnswer(answer) === answer, "a clean answer stays as it is");
-    const shown = cleanText(text, 500);
+    const short = text.slice(0, limits.toolSchemaBytes.max);
+    const shown = cleanText(short, 500);
     must(!hidden.test(shown.replaceAll("\n", "")), "a clean text has no hidden characters");
     must(shown.length <= 500, "a clean text has a bounded length");
-    const line = cleanLine(text, 60);
+    const line = cleanLine(short, 60);
     must(!hidden.test(line) && line.length <= 60, "a clean line is one short line");
     return answer === text ? "unchanged" : "cleaned";
   },

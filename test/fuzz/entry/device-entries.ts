@@ -3,10 +3,11 @@ import { isErrorCode } from "@tendon/protocol";
 import { mqttSeeds } from "../gateway-targets.ts";
 import { seeds } from "../seeds.ts";
 import { must } from "../target.ts";
-import { clientId, envelope, FuzzDevice, hello } from "./device.ts";
+import { clientId, type Dial, envelope, FuzzDevice, hello } from "./device.ts";
 import type { Entry, FuzzSite, Sender } from "./entry.ts";
 import { soon } from "./entry.ts";
 import { ask, asObject, exchange, outcomeOf } from "./http.ts";
+import { dialMqtt } from "./mqtt-line.ts";
 
 const answerMs = 5_000;
 
@@ -17,28 +18,33 @@ function idOf(family: string, worker: number): string {
 /** Reconnects before the connection has used up its burst of frames. */
 const framesPerConnection = 300;
 
-const frames: Entry = {
-  name: "websocket-texts",
-  workers: 8,
-  maxBytes: 300 * 1024,
-  seeds: () => seeds.deviceFrames,
-  async open(site, worker): Promise<Sender> {
-    const device = new FuzzDevice(site.url, idOf("texts", worker));
-    await device.connect();
-    let sent = 0;
-    return {
-      async send(input) {
-        if (sent % framesPerConnection === 0 || !device.isOpen) await device.connect();
-        sent += 1;
-        device.send(input.toString());
-        const answered = await soon(device.ping(), answerMs, undefined);
-        must(answered !== undefined, "a device gets an answer after any frame");
-        return answered === true ? "ok" : "disconnected";
-      },
-      close: () => device.close(),
-    };
-  },
-};
+function frames(name: string, dial?: Dial): Entry {
+  return {
+    name,
+    workers: 8,
+    maxBytes: 300 * 1024,
+    seeds: () => seeds.deviceFrames,
+    async open(site, worker): Promise<Sender> {
+      const device = new FuzzDevice(
+        site.url,
+        `02:00:00:00:${dial === undefined ? "0a" : "0b"}:0${worker}`,
+        dial,
+      );
+      let sent = 0;
+      return {
+        async send(input) {
+          if (sent % framesPerConnection === 0 || !device.isOpen) await device.connect();
+          sent += 1;
+          device.send(input.toString());
+          const answered = await soon(device.ping(), answerMs, undefined);
+          must(answered !== undefined, "a device gets an answer after any frame");
+          return answered === true ? "ok" : "disconnected";
+        },
+        close: () => device.close(),
+      };
+    },
+  };
+}
 
 function masked(opcode: number, payload: Buffer): Buffer {
   const length =
@@ -117,7 +123,7 @@ const rawHttp: Entry = {
   async open(site) {
     return {
       async send(input) {
-        const back = (await exchange(portOf(site), input, 60)).toString();
+        const back = (await exchange(portOf(site), input, 150)).toString();
         const status = /^HTTP\/1\.1 (\d{3})/.exec(back)?.[1];
         if (status === undefined) return back === "" ? "no answer" : "other";
         if (Number(status) < 400) return "ok";
@@ -174,10 +180,19 @@ const mqttBytes: Entry = {
   workers: 16,
   maxBytes: 300 * 1024,
   seeds: (site) => [...mqttSeeds, ...appPackets(site)],
-  async open(site) {
+  async open(site, worker) {
+    const [connect = Buffer.alloc(0)] = appPackets(site);
     return {
       async send(input) {
-        const back = await exchange(site.mqttPort, input, 30);
+        // Half of them behind the sign-in of an app, where more packets are read.
+        if (worker % 2 === 1) {
+          const back = await exchange(site.mqttPort, connect, 20, { bytes: input, answerMs });
+          must(back[0] === 0x20 && back[3] === 0, "an app can sign in");
+          return back.length > 4 ? "answered" : "signed in";
+        }
+        // A share of them byte by byte: a parser must not depend on where a packet is cut.
+        const single = worker % 4 === 0 && input.length < 300;
+        const back = await exchange(site.mqttPort, input, 100, single ? "bytes" : undefined);
         return back.length === 0 ? "no answer" : back[0] === 0x20 ? `connack ${back[3]}` : "other";
       },
       close: () => undefined,
@@ -277,4 +292,12 @@ const visionSeeds: readonly Buffer[] = [
   end,
 ];
 
-export const deviceEntries: readonly Entry[] = [frames, frameBytes, rawHttp, answers, mqttBytes, vision];
+export const deviceEntries: readonly Entry[] = [
+  frames("websocket-texts"),
+  frames("mqtt-texts", dialMqtt),
+  frameBytes,
+  rawHttp,
+  answers,
+  mqttBytes,
+  vision,
+];

@@ -58,49 +58,90 @@ function resultOf(name: string): Fields {
   return { content: [{ type: "text", text }], isError: false };
 }
 
+/** A connection of a device. */
+export interface Line {
+  readonly isOpen: boolean;
+  send(text: string): void;
+  close(): void;
+}
+
+interface Listener {
+  received(text: string): void;
+  closed(): void;
+}
+
+/** Opens a connection; resolves when the device can send its hello. */
+export type Dial = (url: string, id: string, listener: Listener) => Promise<Line>;
+
+const dialWebSocket: Dial = async (url, id, listener) => {
+  const socket = new WebSocket(`${url.replace(/^http/, "ws")}/xiaozhi/v1/`, {
+    headers: { "Device-Id": id, "Client-Id": clientId, "Protocol-Version": "1" },
+    perMessageDeflate: false,
+  });
+  socket.on("error", () => undefined);
+  socket.on("message", (data, isBinary) => {
+    if (!isBinary) listener.received((data as Buffer).toString());
+  });
+  socket.once("close", () => listener.closed());
+  await new Promise<void>((resolve) => {
+    socket.once("open", resolve);
+    socket.once("close", () => resolve());
+  });
+  return {
+    get isOpen() {
+      return socket.readyState === WebSocket.OPEN;
+    },
+    send: (text) => socket.send(text),
+    close: () => socket.terminate(),
+  };
+};
+
 export class FuzzDevice {
   readonly id: string;
   readonly #url: string;
-  #socket: WebSocket | undefined;
+  readonly #dial: Dial;
+  #line: Line | undefined;
+  #connection = 0;
   #pings = new Map<string, () => void>();
   #listed: () => void = () => undefined;
+  #failed: (error: Error) => void = () => undefined;
   #count = 0;
   onCall: OnCall | undefined;
 
-  constructor(url: string, id: string) {
-    this.#url = `${url.replace(/^http/, "ws")}/xiaozhi/v1/`;
+  constructor(url: string, id: string, dial: Dial = dialWebSocket) {
+    this.#url = url;
     this.id = id;
+    this.#dial = dial;
   }
 
   get isOpen(): boolean {
-    return this.#socket?.readyState === WebSocket.OPEN;
+    return this.#line?.isOpen === true;
   }
 
   /** Connects and is listed. */
   async connect(): Promise<void> {
-    this.#socket?.terminate();
-    const socket = new WebSocket(this.#url, {
-      headers: { "Device-Id": this.id, "Client-Id": clientId, "Protocol-Version": "1" },
-      perMessageDeflate: false,
-    });
-    this.#socket = socket;
-    socket.on("error", () => undefined);
-    socket.on("message", (data, isBinary) => {
-      if (!isBinary && this.#socket === socket) void this.#receive((data as Buffer).toString());
-    });
-    socket.once("close", () => {
-      for (const done of this.#pings.values()) done();
-      this.#pings.clear();
-    });
-    await new Promise<void>((resolve, reject) => {
-      socket.once("close", () => reject(new NotConnected("the gateway ended the connection")));
+    this.#line?.close();
+    this.#connection += 1;
+    const own = this.#connection;
+    const listed = new Promise<void>((resolve, reject) => {
       this.#listed = resolve;
-      socket.once("open", () => socket.send(hello));
+      this.#failed = reject;
     });
+    this.#line = await this.#dial(this.#url, this.id, {
+      received: (text) => {
+        if (own === this.#connection) void this.#receive(text);
+      },
+      closed: () => {
+        if (own === this.#connection) this.#closed();
+      },
+    });
+    this.send(hello);
+    if (!this.isOpen) this.#closed();
+    await listed;
   }
 
-  send(data: string | Buffer): void {
-    if (this.isOpen) this.#socket?.send(data);
+  send(text: string): void {
+    if (this.isOpen) this.#line?.send(text);
   }
 
   /** Whether the gateway has read everything before, and still answers. */
@@ -115,7 +156,13 @@ export class FuzzDevice {
   }
 
   close(): void {
-    this.#socket?.terminate();
+    this.#line?.close();
+  }
+
+  #closed(): void {
+    this.#failed(new NotConnected("the gateway ended the connection"));
+    for (const done of this.#pings.values()) done();
+    this.#pings.clear();
   }
 
   async #receive(text: string): Promise<void> {

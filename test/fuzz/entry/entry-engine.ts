@@ -1,14 +1,6 @@
 /** Feeds an entry point of a running gateway, and checks after every batch that the gateway still serves others. */
 import { setTimeout } from "node:timers/promises";
-import {
-  type Bounds,
-  type Failure,
-  Inputs,
-  mostCpuMs,
-  mostGrowthBytes,
-  type Report,
-  seedOf,
-} from "../engine.ts";
+import { type Bounds, type Failure, Inputs, mostCpuMs, type Report, seedOf } from "../engine.ts";
 import { Random } from "../random.ts";
 import { must } from "../target.ts";
 import { FuzzDevice } from "./device.ts";
@@ -18,6 +10,8 @@ import { ask } from "./http.ts";
 
 const batchSize = 200;
 const settleMs = 30_000;
+/** The gateway keeps the last 10,000 events, 1,000 calls and 1,024 frames: some megabytes until they are full. */
+const mostGrowthBytes = 16 * 1024 * 1024;
 
 export interface Gateway {
   readonly site: FuzzSite;
@@ -162,6 +156,7 @@ export async function fuzzEntry(
     slowestMs,
     slowest,
     growthBytes: heap === undefined || end === undefined ? undefined : end - heap,
+    mostGrowthBytes,
     outcomes,
     ...(failure === undefined ? {} : { failure }),
   };

@@ -5,6 +5,7 @@ import path from "node:path";
 import { startTendon } from "@tendon/gateway";
 import { pino } from "pino";
 import { heapAfterCollection, threadCpuMs } from "../cpu.ts";
+import { fuzzConfig } from "./site-config.ts";
 
 export interface Figures {
   /** The longest turn of the event loop since the last question, in CPU time. */
@@ -40,7 +41,7 @@ function figures(collect: boolean): Figures {
   return answer;
 }
 
-const [adminToken = "", linePort = ""] = process.argv.slice(2);
+const [adminToken = "", lines = "", mcp = ""] = process.argv.slice(2);
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-fuzz-"));
 for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   process.on(event, (error: unknown) =>
@@ -48,27 +49,13 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   );
 }
 const logger = pino({ level: "error" }, { write: (line) => faults.push(line) });
-const rate = { perSecond: 1_000_000, burst: 10_000_000 };
 const tendon = await startTendon(
   {
     data: folder,
     http: { port: 0 },
     mqtt: { port: 0 },
     voice: { udpPort: 0 },
-    devices: {
-      admission: "open",
-      stdio: [
-        {
-          alias: "program",
-          command: process.execPath,
-          args: [path.resolve("test/programs/pipe.mjs"), linePort],
-        },
-      ],
-    },
-    calls: { timeoutMs: 300 },
-    // Rates have tests of their own; here each input should get past them.
-    limits: { principal: rate, address: rate, failedSignIns: rate },
-    access: { quarantine: false },
+    ...fuzzConfig([Number(lines), Number(mcp)]),
   },
   { adminToken, logger },
 );
@@ -78,11 +65,9 @@ process.on("message", (question: Question) => {
     process.send?.(figures(question.collect));
     return;
   }
-  void tendon.stop().finally(() => {
-    fs.rmSync(folder, { recursive: true, force: true });
-    process.exit(0);
-  });
+  void tendon.stop().finally(() => process.exit(0));
 });
+process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
 // Without its parent it would stay forever.
 process.on("disconnect", () => process.exit(1));
 setImmediate(turn);

@@ -93,19 +93,20 @@ export function outcomeOf(answered: Answered | undefined): string {
 }
 
 /**
- * Sends bytes as they are, and more behind the first answer. Returns what came back until the end, or until a moment
+ * Sends bytes as they are, at once or one by one, and more behind the first answer. Returns what came back until the end, or until a moment
  * after the last bytes were sent.
  */
 export async function exchange(
   port: number,
   first: Buffer,
   quietMs: number,
-  behind?: { readonly bytes: Buffer; readonly answerMs: number },
+  behind?: "bytes" | { readonly bytes: Buffer; readonly answerMs: number },
 ): Promise<Buffer> {
   return await new Promise((resolve) => {
     const socket = net.connect(port, "127.0.0.1");
     const chunks: Buffer[] = [];
-    let [timer, more] = [setTimeout(done, behind?.answerMs ?? quietMs), behind];
+    let more = behind === "bytes" ? undefined : behind;
+    let timer = setTimeout(done, more?.answerMs ?? quietMs);
     function done(): void {
       clearTimeout(timer);
       socket.destroy();
@@ -124,7 +125,10 @@ export async function exchange(
     });
     socket.once("close", done);
     socket.on("error", () => undefined);
-    socket.once("connect", () => socket.write(first));
+    socket.once("connect", () => {
+      if (behind !== "bytes") socket.write(first);
+      else for (const byte of first) socket.write(Buffer.from([byte]));
+    });
   });
 }
 

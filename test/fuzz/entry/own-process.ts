@@ -21,9 +21,9 @@ export class OwnProcess {
     });
   }
 
-  static async start(linePort: number): Promise<OwnProcess> {
+  static async start(programPorts: readonly number[]): Promise<OwnProcess> {
     const module = fileURLToPath(new URL("./gateway-process.mjs", import.meta.url));
-    const child = fork(module, [adminToken, String(linePort)], {
+    const child = fork(module, [adminToken, ...programPorts.map(String)], {
       execArgv: ["--expose-gc", "--enable-source-maps"],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
