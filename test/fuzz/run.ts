@@ -33,6 +33,8 @@ const { values } = parseArgs({
   },
 });
 
+/** Faster inputs differ by chance. */
+const worthShowingMs = 5;
 const columns = [22, 10, 9, 12, 12] as const;
 
 function row(cells: readonly string[]): string {
@@ -41,7 +43,7 @@ function row(cells: readonly string[]): string {
     .join(" ");
 }
 
-function print({ target, inputs, seconds, slowestMs, growthBytes, outcomes }: Report): void {
+function print({ target, inputs, seconds, slowestMs, slowest, growthBytes, outcomes }: Report): void {
   const growth = growthBytes === undefined ? "-" : `${Math.max(0, growthBytes / 1024).toFixed(0)} KiB`;
   const counts = [...outcomes]
     .sort(([, one], [, other]) => other - one)
@@ -50,6 +52,9 @@ function print({ target, inputs, seconds, slowestMs, growthBytes, outcomes }: Re
   console.log(
     `${row([target, String(inputs), rate, `${slowestMs.toFixed(1)} ms`, growth])}  ${counts.join(", ")}`,
   );
+  if (slowestMs < worthShowingMs || slowest.length === 0) return;
+  const shown = JSON.stringify(slowest.subarray(0, 100).toString("latin1"));
+  console.log(`${" ".repeat(columns[0])} slowest: ${slowest.length} bytes, ${shown}`);
 }
 
 function report({ target, seed, input, reason }: Failure): void {

@@ -24,12 +24,16 @@ const streamMs = 30;
 const answerMs = 5_000;
 
 /** `undefined` if Node does not send such a request, or if the gateway ends the connection. */
-export async function ask(base: string, asked: Asked): Promise<Answered | undefined> {
+export async function ask(
+  base: string,
+  asked: Asked,
+  over: http.Agent | false = agent,
+): Promise<Answered | undefined> {
   const { hostname, port } = new URL(base);
   const { method = "GET", path, headers = {}, body } = asked;
   let request: http.ClientRequest;
   try {
-    request = http.request({ agent, hostname, port, method, path, headers, timeout: answerMs });
+    request = http.request({ agent: over, hostname, port, method, path, headers, timeout: answerMs });
   } catch {
     return undefined;
   }
@@ -38,7 +42,8 @@ export async function ask(base: string, asked: Asked): Promise<Answered | undefi
       request.destroy();
       reject(new NoAnswer(`no answer within ${answerMs} ms: ${method} ${path}`));
     });
-    request.once("error", () => resolve(undefined));
+    // The gateway may end a kept connection at the moment at which the next request is sent.
+    request.once("error", () => resolve(request.reusedSocket ? ask(base, asked, false) : undefined));
     request.once("upgrade", (_response, socket) => {
       socket.destroy();
       resolve(undefined);
