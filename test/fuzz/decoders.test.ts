@@ -5,7 +5,7 @@ import { fuzz } from "./engine.ts";
 import { entryNames } from "./entry/entries.ts";
 import { targets } from "./targets.ts";
 
-const inputs = 120;
+const inputs = 70;
 
 describe("every decoder", () => {
   it("is named once", () => {

@@ -1,5 +1,5 @@
 /** What devices send: handshakes, frames, answers and packets. */
-import { isErrorCode } from "@tendon/protocol";
+import { isErrorCode, visionLimits } from "@tendon/protocol";
 import { mqttSeeds } from "../gateway-targets.ts";
 import { seeds } from "../seeds.ts";
 import { must } from "../target.ts";
@@ -232,25 +232,31 @@ const vision: Entry = {
   async open(site, worker): Promise<Sender> {
     const device = new FuzzDevice(site.url, idOf("vision", worker));
     await device.connect();
-    let [form, said]: [Buffer, string] = [Buffer.alloc(0), ""];
-    device.onCall = async (id, _name, args) => {
-      const { pathname } = new URL(String(args["url"]));
+    let form: Buffer = Buffer.alloc(0);
+    let uploaded: Promise<string> | undefined;
+    const upload = async (path: string) => {
       const answered = await ask(site.url, {
         method: "POST",
-        path: pathname,
+        path,
         headers: { "content-type": `multipart/form-data; boundary=${boundary}`, "device-id": device.id },
         body: form,
+        // A large part without headers stops the form's parser, and is answered when its time is over.
+        answerMs: 2 * visionLimits.uploadMs.max,
       });
       const { success, message } = asObject(answered?.text ?? "");
       must(typeof success === "boolean", `an upload is answered: ${answered?.text.slice(0, 200)}`);
       must(success === true || (typeof message === "string" && message !== ""), "a refusal has a message");
-      said = success === true ? "ok" : `refused:${String(message).slice(0, 30)}`;
+      return success === true ? "ok" : `refused:${String(message).slice(0, 30)}`;
+    };
+    device.onCall = async (id, _name, args) => {
+      uploaded = upload(new URL(String(args["url"])).pathname);
+      await uploaded.catch(() => undefined);
       return envelope({ jsonrpc: "2.0", id, result: { content: [{ type: "text", text: "true" }] } });
     };
     return {
       async send(input) {
         if (!device.isOpen) await device.connect();
-        [form, said] = [input, ""];
+        [form, uploaded] = [input, undefined];
         const answered = await ask(site.url, {
           method: "POST",
           path: `/api/v1/devices/${device.id}/tools/self.screen.snapshot/call`,
@@ -258,7 +264,7 @@ const vision: Entry = {
           body: '{"arguments":{},"timeoutMs":4000}',
         });
         const outcome = outcomeOf(answered);
-        return said === "" ? `call ${outcome}` : said;
+        return (await uploaded) ?? `call ${outcome}`;
       },
       close: () => device.close(),
     };

@@ -9,6 +9,7 @@ export interface Asked {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | string | undefined;
+  readonly answerMs?: number;
 }
 
 export interface Answered {
@@ -21,7 +22,7 @@ export interface Answered {
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64, maxTotalSockets: 64 });
 /** An answer that goes on, such as events, is read for a moment. */
 const streamMs = 30;
-const answerMs = 5_000;
+const usualAnswerMs = 5_000;
 
 /** `undefined` if Node does not send such a request, or if the gateway ends the connection. */
 export async function ask(
@@ -30,7 +31,7 @@ export async function ask(
   over: http.Agent | false = agent,
 ): Promise<Answered | undefined> {
   const { hostname, port } = new URL(base);
-  const { method = "GET", path, headers = {}, body } = asked;
+  const { method = "GET", path, headers = {}, body, answerMs = usualAnswerMs } = asked;
   let request: http.ClientRequest;
   try {
     request = http.request({ agent: over, hostname, port, method, path, headers, timeout: answerMs });
