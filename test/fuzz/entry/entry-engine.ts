@@ -32,7 +32,7 @@ class Keeper {
     if (!this.#device.isOpen) await this.#device.connect();
     const headers = { authorization: `Bearer ${this.#site.adminToken}`, "content-type": "application/json" };
     const health = await ask(this.#site.url, { path: "/healthz" });
-    must(health?.status === 200, "the gateway is healthy");
+    must(health?.status === 200, `the gateway is healthy: ${health?.status} ${health?.text.slice(0, 200)}`);
     const answered = await ask(this.#site.url, {
       method: "POST",
       path: "/api/v1/devices/keeper/tools/any/call",

@@ -32,9 +32,12 @@ export async function ask(
 ): Promise<Answered | undefined> {
   const { hostname, port } = new URL(base);
   const { method = "GET", path, headers = {}, body, answerMs = usualAnswerMs } = asked;
+  // Node sends the body of a GET without its length, and the gateway would read it as the next request.
+  const length = body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };
   let request: http.ClientRequest;
   try {
-    request = http.request({ agent: over, hostname, port, method, path, headers, timeout: answerMs });
+    const all = { ...headers, ...length };
+    request = http.request({ agent: over, hostname, port, method, path, headers: all, timeout: answerMs });
   } catch {
     return undefined;
   }
