@@ -1,7 +1,4 @@
 /** Decoders inside the gateway. */
-import fs from "node:fs";
-import os from "node:os";
-import path from "node:path";
 import { limits } from "@tendon/protocol";
 import fc from "fast-check";
 import { generate, type Packet } from "mqtt-packet";
@@ -151,13 +148,8 @@ const shapes: Readonly<Record<string, Omit<Target, "name" | "run">>> = {
   },
 };
 
-const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-fuzz-"));
-process.once("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
-
-export const gatewayTargets: readonly Target[] = Object.entries(gatewayDecoders(folder)).map(
-  ([name, run]) => {
-    const shape = shapes[name];
-    if (shape === undefined) throw new RangeError(`${name} has no seeds`);
-    return { name, ...shape, run };
-  },
-);
+export const gatewayTargets: readonly Target[] = Object.entries(gatewayDecoders()).map(([name, run]) => {
+  const shape = shapes[name];
+  if (shape === undefined) throw new RangeError(`${name} has no seeds`);
+  return { name, ...shape, run };
+});

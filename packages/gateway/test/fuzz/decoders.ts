@@ -1,6 +1,7 @@
 /** Decoders inside the gateway, for `test/fuzz`. Each returns its outcome, and throws if a promise is broken. */
-import { createHmac } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { isObject, limits, parseJson, repairTool, type ToolDefinition } from "@tendon/protocol";
 import { parser as mqttParser } from "mqtt-packet";
@@ -284,8 +285,8 @@ const words: Decoder = (input) => {
 const compactArguments: Decoder = (input) => coded(() => readArguments(input.toString()));
 
 /** Writes each input to a file, because the file is the entry point. */
-function configFile(folder: string): Decoder {
-  const file = path.join(folder, "tendon.yaml");
+function configFile(): Decoder {
+  const file = path.join(os.tmpdir(), `tendon-fuzz-${randomBytes(8).toString("hex")}.yaml`);
   return (input) => {
     fs.writeFileSync(file, input);
     try {
@@ -297,6 +298,8 @@ function configFile(folder: string): Decoder {
       if (!(error instanceof StartError)) throw error;
       must(error.message !== "", "a refusal has a message");
       return "refused";
+    } finally {
+      fs.rmSync(file);
     }
   };
 }
@@ -318,8 +321,8 @@ const environment: Decoder = (input) => {
   }
 };
 
-/** By the name of the target. `folder`: for files that a decoder reads. */
-export function gatewayDecoders(folder: string): Readonly<Record<string, Decoder>> {
+/** By the name of the target. */
+export function gatewayDecoders(): Readonly<Record<string, Decoder>> {
   return {
     "line-reader": lines,
     "mqtt-packets": mqttPackets,
@@ -334,7 +337,7 @@ export function gatewayDecoders(folder: string): Readonly<Record<string, Decoder
     masking,
     "search-words": words,
     "compact-arguments": compactArguments,
-    "config-file": configFile(folder),
+    "config-file": configFile(),
     environment,
   };
 }
