@@ -40,6 +40,7 @@ const leaves = [
   "call-ids",
   "secret-masking",
   "package-files",
+  "problem-document",
   "token-bucket",
   "version",
   "with-deadline",

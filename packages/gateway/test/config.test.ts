@@ -140,6 +140,14 @@ describe("the file", () => {
     expect(problems({ file })).toEqual([`${file}: a key must not be named \`__proto__\``]);
   });
 
+  it.each(["a: &a [*a]", `http: ${"[".repeat(40)}${"]".repeat(40)}`])(
+    "rejects settings without an end, or nested too deeply: %j",
+    (text) => {
+      const file = write(`${text}\n`);
+      expect(problems({ file })).toEqual([`${file}: settings must not be nested deeper than 32 levels`]);
+    },
+  );
+
   it("with an unknown key is reported with the known keys", () => {
     const file = write("calls:\n  completely_different: 1\n");
     expect(problems({ file })).toEqual([

@@ -2,6 +2,8 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
 import { createWebSocketStream, WebSocketServer } from "ws";
+import { TendonError } from "../errors.ts";
+import { refuseOnSocket } from "../problem-document.ts";
 
 /** MQTT over WebSocket, for apps in a browser. */
 export class MqttWebSocket {
@@ -17,6 +19,10 @@ export class MqttWebSocket {
 
   constructor(accept: (stream: Duplex, request: IncomingMessage) => void) {
     this.#accept = accept;
+    this.#server.on("wsClientError", ({ message }, socket) => {
+      const error = new TendonError("bad_request", `the WebSocket handshake is invalid: ${message}`);
+      refuseOnSocket(socket, error, ["Sec-WebSocket-Version: 13, 8"]);
+    });
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {

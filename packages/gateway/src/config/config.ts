@@ -128,10 +128,20 @@ function isTree(value: unknown): value is Tree {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Such a key would be lost when sections are merged, and its values would never be checked. */
-function hasPrototype(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.hasOwn(value, "__proto__") || Object.values(value).some(hasPrototype);
+/** The settings have fewer levels. In YAML, an anchor may also contain itself, which has no end. */
+const maxLevels = 32;
+
+/** Why a file's content cannot be merged and checked, whatever its keys. */
+function shapeProblem(value: unknown, levels = maxLevels): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (levels === 0) return `settings must not be nested deeper than ${maxLevels} levels`;
+  // Such a key would be lost when sections are merged, and its values would never be checked.
+  if (Object.hasOwn(value, "__proto__")) return "a key must not be named `__proto__`";
+  for (const child of Object.values(value)) {
+    const problem = shapeProblem(child, levels - 1);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 function findFile(folders: readonly string[]): string | undefined {
@@ -156,7 +166,7 @@ function readFile(
     return nothing;
   }
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines });
+  const document = parseDocument(text, { lineCounter: lines, logLevel: "error" });
   for (const error of document.errors) {
     problems.push({
       where: `${file}:${lines.linePos(error.pos[0]).line}`,
@@ -172,8 +182,9 @@ function readFile(
     problems.push({ where: file, message: messageOf(error) });
     return nothing;
   }
-  if (hasPrototype(tree)) {
-    problems.push({ where: file, message: "a key must not be named `__proto__`" });
+  const shape = shapeProblem(tree);
+  if (shape !== undefined) {
+    problems.push({ where: file, message: shape });
     return nothing;
   }
   if (!isTree(tree)) {

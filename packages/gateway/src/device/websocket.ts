@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { boardRates, FlooderRefused, type Flooders, Intake } from "../intake.ts";
+import { refuseOnSocket } from "../problem-document.ts";
 import { type Admit, readClaim } from "./admission.ts";
 import type { BoardSession } from "./board-session.ts";
 import type { AudioChannel, DeviceIdentity, DeviceLink } from "./link.ts";
@@ -50,6 +51,10 @@ export class WebSocketDevices {
       closeTimeout: closeGraceMs,
     };
     this.#server = new WebSocketServer(options);
+    this.#server.on("wsClientError", ({ message }, socket, request) => {
+      const error = new TendonError("bad_request", `the WebSocket handshake is invalid: ${message}`);
+      this.#refuse(request, socket, error, ["Sec-WebSocket-Version: 13, 8"]);
+    });
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -105,26 +110,10 @@ export class WebSocketDevices {
     return { deviceId: claim.deviceId, clientId: claim.clientId };
   }
 
-  #refuse(request: IncomingMessage, socket: Duplex, cause: unknown): void {
+  #refuse(request: IncomingMessage, socket: Duplex, cause: unknown, headers: readonly string[] = []): void {
     const error = this.#reportRefusal(request, cause);
-    const body = JSON.stringify({
-      title: error.title,
-      status: error.kind.status,
-      code: error.code,
-      detail: error.message,
-    });
-    socket.on("error", () => socket.destroy());
-    socket.end(
-      [
-        `HTTP/1.1 ${error.kind.status} ${error.code}`,
-        "Connection: close",
-        ...(error.code === "rate_limited" ? ["Retry-After: 1"] : []),
-        "Content-Type: application/problem+json",
-        `Content-Length: ${Buffer.byteLength(body)}`,
-        "",
-        body,
-      ].join("\r\n"),
-    );
+    const retry = error.code === "rate_limited" ? ["Retry-After: 1"] : [];
+    refuseOnSocket(socket, error, [...retry, ...headers]);
   }
 
   /** Logs the refusal, unless the address is throttled, and returns the error for the response. */

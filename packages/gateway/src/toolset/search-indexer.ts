@@ -1,10 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { ToolDefinition } from "@tendon/protocol";
 import type { DeviceRecord } from "../fleet/fleet.ts";
 import type { Changes } from "./changes.ts";
 import { ToolSearch } from "./search/search.ts";
 
 /** Indexing this many devices takes a few milliseconds; then the event loop continues. */
 const devicesAtOnce = 100;
+/** Characters of new tools: about 10 ms. One device may have two megabytes of them. */
+const lengthAtOnce = 4_096;
 
 /**
  * Keeps the search index up to date. It is built at the first use and then follows the changes, in slices: indexing
@@ -51,9 +54,24 @@ export class SearchIndexer {
   }
 
   async #update(devices: readonly string[]): Promise<void> {
-    for (let from = 0; from < devices.length && !this.#stopped; from += devicesAtOnce) {
-      if (from > 0) await nextTurn();
-      for (const device of devices.slice(from, from + devicesAtOnce)) this.#updateOne(device);
+    for (const [index, device] of devices.entries()) {
+      if (index % devicesAtOnce === devicesAtOnce - 1) await nextTurn();
+      if (this.#stopped) return;
+      const prepared = this.#devices.get(device)?.catalogue.tools() ?? [];
+      await this.#prepare(prepared);
+      this.#updateOne(device);
+      // The device may have got other tools meanwhile.
+      this.#search.release(prepared);
+    }
+  }
+
+  async #prepare(tools: readonly ToolDefinition[]): Promise<void> {
+    let length = 0;
+    for (const tool of tools) {
+      length += this.#search.prepare(tool);
+      if (length < lengthAtOnce) continue;
+      await nextTurn();
+      length = 0;
     }
   }
 

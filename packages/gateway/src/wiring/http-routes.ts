@@ -15,7 +15,9 @@ import {
 } from "../agent/agent.ts";
 import type { Audit } from "../audit/audit.ts";
 import { CloseGrace, type FrameLog, type WebSocketDevices } from "../device/device.ts";
+import { TendonError } from "../errors.ts";
 import type { OpenedFirmware } from "../firmware/firmware.ts";
+import { refuseOnSocket } from "../problem-document.ts";
 import type { DeviceCredentials, OpenedProvisioning, OtaSettings } from "../provisioning/provisioning.ts";
 import type { OpenedVision } from "../vision/vision.ts";
 import { clusterVoiceSessions, type OpenedVoice } from "../voice/voice.ts";
@@ -114,7 +116,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) dependencies.devices.upgrade(request, socket, head);
     else if (mqttPaths.has(path) && !dependencies.isStopping() && mqtt.upgrade(request, socket, head)) return;
-    else socket.end("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+    else refuseOnSocket(socket, new TendonError("not_found", "there is no WebSocket at this address"));
   });
   return console;
 }

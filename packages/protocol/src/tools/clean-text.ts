@@ -9,9 +9,9 @@ const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}\p{N
 const hiddenInAnswer = new RegExp(String.raw`(?![\t\n\r])${invisible.source}`, "u");
 const allHiddenInAnswer = new RegExp(hiddenInAnswer.source, "gu");
 const joiners = new Set(["\u200c", "\u200d", "\ufe0e", "\ufe0f"]);
-// Emoji, and the scripts whose letters change their form where a joiner stands.
+// Emoji, and the scripts whose letters change their form where a joiner stands. A selector counts only behind an emoji.
 const joinable =
-  /(?:\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f|[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}])$/u;
+  /(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}]\ufe0f?|[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}])$/u;
 const lineEnd = /\r\n?|[\u0085\u2028\u2029]/g;
 const chatMarkup =
   /<\s{0,8}\/?\s{0,8}(?:system|assistant|user|human|developer|admin|tool|function|invoke|instruction|important|prompt|context|think|antml)[^<>]*>|<\|[^<>]*?\|>|<<\s{0,8}\/?\s{0,8}sys\s{0,8}>>/giu;
@@ -20,7 +20,7 @@ const instructionMark = /\[(\/?\s{0,8}(?:inst|sys|system)\s{0,8})\]/giu;
 /** Emoji and some scripts need single joiners between visible characters; a row of them can carry a hidden message. */
 function keepJoined(hidden: string, at: number, text: string): string {
   if (!joiners.has(hidden)) return "";
-  const before = text.slice(Math.max(0, at - 2), at);
+  const before = text.slice(Math.max(0, at - 3), at);
   return joinable.test(before) ? hidden : "";
 }
 

@@ -97,6 +97,8 @@ describe("an answer", () => {
     ["controls", "a\u0000b\u001b[31mc", "ab[31mc"],
     ["joiners between letters", "s\u200de\u200cc", "sec"],
     ["a row of joiners", "👩\u200d\u200d\u200cx", "👩\u200dx"],
+    ["a row of joiners behind selectors", "e\ufe0f\u200d\ufe0f\u200c\ufe0f\u200dx", "ex"],
+    ["a row of selectors", "❤\ufe0f\ufe0f\ufe0f\ufe0f\u200dx", "❤\ufe0f\ufe0fx"],
   ])("loses %s", (_, text, clean) => {
     expect(cleanAnswer(text)).toBe(clean);
   });

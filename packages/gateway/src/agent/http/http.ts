@@ -11,7 +11,7 @@ export { forwardMisrouted } from "./forwarding.ts";
 export { listen, portOf, serveCertificate } from "./listening.ts";
 export { type MemoryFile, readFolder, sendFile } from "./memory-files.ts";
 export { operationRoutes } from "./operations.ts";
-export { asTendonError, problemOf } from "./problem.ts";
+export { asTendonError } from "./problem.ts";
 export { unreadyParts } from "./readiness.ts";
 export { createHttp, type Http } from "./server.ts";
 export { type SessionStorage, Sessions, sessionMaxAgeMs } from "./sessions.ts";

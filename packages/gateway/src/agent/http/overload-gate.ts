@@ -7,7 +7,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { Batch } from "../../batch.ts";
 import { TendonError } from "../../errors.ts";
-import { problemOf } from "./problem.ts";
+import { problemOf } from "../../problem-document.ts";
 
 /** A turn as long as this makes others wait noticeably. */
 const longTurnMs = 40;

@@ -1,21 +1,9 @@
-import { type ErrorCode, inWords, isErrorCode, type Problem } from "@tendon/protocol";
+import { type ErrorCode, inWords, isErrorCode } from "@tendon/protocol";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { TendonError } from "../../errors.ts";
+import { problemOf } from "../../problem-document.ts";
 
 const longestShown = 64;
-
-/** The problem document (RFC 9457) of an error. */
-export function problemOf(error: TendonError): Problem {
-  return {
-    type: `urn:tendon:error:${error.code}`,
-    title: error.title,
-    status: error.kind.status,
-    code: error.code,
-    detail: error.message,
-    retryable: error.kind.retryable,
-    ...error.context,
-  };
-}
 
 export async function sendProblem(reply: FastifyReply, error: TendonError): Promise<void> {
   const challenge = challengeOf(error, reply.request.headers.authorization !== undefined);

@@ -21,6 +21,7 @@ import { refuseExcess } from "./overload-gate.ts";
 import { boundPipelines } from "./pipeline-gate.ts";
 import { asTendonError, sendProblem } from "./problem.ts";
 import { compileSerializer, compileValidator } from "./schema-compilers.ts";
+import { refuseExpectations, refuseUnreadable } from "./unreadable-request.ts";
 
 export type Http = FastifyInstance<
   RawServerDefault,
@@ -70,6 +71,9 @@ declare module "fastify" {
   }
 }
 
+/** Node would refuse a request without `Host` on its own, without a code. */
+const nodeOptions = { requireHostHeader: false };
+
 export async function createHttp(settings: HttpSettings): Promise<Http> {
   const http = fastify({
     logger: false,
@@ -82,12 +86,14 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
     routerOptions: { maxParamLength: 512, ignoreTrailingSlash: true },
     // A malformed URL never reaches a route or the error handler below.
     frameworkErrors: (error, _request, reply) => void sendProblem(reply, asTendonError(error)),
+    clientErrorHandler: refuseUnreadable,
     // Fastify's types differ for HTTP and HTTPS servers; this file uses only what both have.
     ...((settings.tls === undefined
-      ? {}
-      : { https: { ...settings.tls, handshakeTimeout: handshakeMs } }) as object),
+      ? { http: nodeOptions }
+      : { https: { ...nodeOptions, ...settings.tls, handshakeTimeout: handshakeMs } }) as object),
   }).withTypeProvider<TypeBoxTypeProvider>();
   refuseExcess(http.server as Server, { exempt: notRefused, onRefused: settings.onRefused });
+  refuseExpectations(http.server as Server);
   boundPipelines(http.server as Server, { clock: settings.clock, onCut: settings.onCut });
   endSilentConnections(http.server, settings.clock, settings.tls !== undefined);
   const parseJson = http.getDefaultJsonParser("error", "error");
@@ -103,6 +109,8 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
   http.addHook("onRequest", (request, reply, next) => {
     // Checked by the matched route, not by the URL as sent: the router reads `/%61pi` as `/api`.
     const at = request.routeOptions.url ?? request.url;
+    if (request.headers.host === undefined && request.raw.httpVersion !== "1.0")
+      throw new TendonError("bad_request", "the Host header is missing");
     if (at.startsWith("/api/")) reply.headers(headers);
     if (!open.some((prefix) => at.startsWith(prefix))) {
       guard.check(request);

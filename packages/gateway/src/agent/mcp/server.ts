@@ -1,7 +1,8 @@
-import { Server, type ServerCapabilities } from "@modelcontextprotocol/server";
+import type { Server, ServerCapabilities } from "@modelcontextprotocol/server";
 import { version } from "../../version.ts";
 import type { AgentView } from "./agent-view.ts";
 import { callTool } from "./call-tool.ts";
+import { CheckedServer } from "./checked-server.ts";
 import { servePrompts } from "./prompts.ts";
 import { type Subscriptions, serveResources } from "./resources/resources.ts";
 
@@ -20,7 +21,7 @@ const plainCapabilities = {
  */
 export function agentServer(view: AgentView, subscriptions?: Subscriptions, method?: string): Server {
   const { program } = view;
-  const server = new Server(identity, {
+  const server = new CheckedServer(identity, {
     capabilities: program === undefined ? plainCapabilities : capabilitiesWith(program),
     instructions: view.selection.kind === "device" ? instructionsForOne : instructionsForAll,
     requestState: { verify: (state) => view.states.open(state) },

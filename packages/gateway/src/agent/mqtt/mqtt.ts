@@ -15,7 +15,7 @@ import { hasScope, type Principal } from "../../access/access.ts";
 import { isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
-import { problemOf } from "../http/http.ts";
+import { problemOf } from "../../problem-document.ts";
 import type { Services } from "../services.ts";
 
 /** An app's connection to the broker. */

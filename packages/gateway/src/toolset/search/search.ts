@@ -82,6 +82,25 @@ export class ToolSearch {
   readonly #devices = new Map<string, readonly ToolDefinition[]>();
   #lastNumber = 0;
 
+  /** Indexes a tool before its device. Returns the length of the text that was read; 0 for a known tool. */
+  prepare(tool: ToolDefinition): number {
+    if (this.#kinds.has(tool)) return 0;
+    const { document } = this.#kindOf(tool);
+    return document.name.length + document.concepts.length + document.text.length;
+  }
+
+  /** Drops those of these tools that no device has. */
+  release(tools: readonly ToolDefinition[]): void {
+    for (const tool of tools) {
+      const kind = this.#kinds.get(tool);
+      if (kind === undefined || kind.devices.size > 0) continue;
+      // The library removes the words later, in small steps: a device can have megabytes of them.
+      this.#tools.discard(kind.id);
+      this.#kinds.delete(tool);
+      this.#byNumber.delete(kind.id);
+    }
+  }
+
   /** Updates a device; `undefined` removes it. */
   update(id: string, device: SearchedDevice | undefined): void {
     const before = this.#devices.get(id);
@@ -162,13 +181,8 @@ export class ToolSearch {
   #remove(id: string, tools: readonly ToolDefinition[]): void {
     this.#deviceIndex.delete(id);
     this.#devices.delete(id);
-    for (const tool of tools) {
-      const kind = this.#kinds.get(tool);
-      if (kind === undefined || !kind.devices.delete(id) || kind.devices.size > 0) continue;
-      this.#tools.remove(kind.document);
-      this.#kinds.delete(tool);
-      this.#byNumber.delete(kind.id);
-    }
+    for (const tool of tools) this.#kinds.get(tool)?.devices.delete(id);
+    this.release(tools);
   }
 
   #kindOf(definition: ToolDefinition): Kind {
