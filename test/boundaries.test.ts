@@ -37,6 +37,7 @@ const leaves = [
   "cancellation",
   "call-ids",
   "secret-masking",
+  "named-routes",
   "package-files",
   "token-bucket",
   "version",
