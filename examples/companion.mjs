@@ -9,7 +9,6 @@ import { randomUUID } from "node:crypto";
 import fs from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { parseArgs } from "node:util";
-import mqtt from "mqtt";
 
 const { TENDON_TOKEN: token } = process.env;
 const {
@@ -54,6 +53,7 @@ async function rest(method, path, body) {
 
 /** The same call over MQTT: one topic for the request, one for the reply. */
 async function callOverMqtt(device, name, args) {
+  const { default: mqtt } = await import("mqtt");
   const client = await mqtt.connectAsync(broker, { username: "companion", password: token });
   try {
     const topic = `tendon/devices/${device}/call`;

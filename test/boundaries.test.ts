@@ -39,6 +39,7 @@ const leaves = [
   "cancellation",
   "call-ids",
   "secret-masking",
+  "named-routes",
   "package-files",
   "problem-document",
   "token-bucket",

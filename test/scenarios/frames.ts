@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { codePoint } from "../../packages/protocol/test/code-point.ts";
 import { textContent, tool } from "../raw-device.ts";
 import { openSite } from "../site.ts";
 import type { DeviceTransport } from "../transport.ts";
@@ -123,7 +124,7 @@ export function frameScenarios(transport: DeviceTransport): void {
         ...(frame["type"] === "hello" ? { version: "odd" } : {}),
       }));
       const frame = fc.oneof(
-        fc.string({ unit: "binary", maxLength: 200 }),
+        fc.string({ unit: codePoint, maxLength: 200 }),
         fc.json({ maxDepth: 3 }),
         shaped.map((fields) => JSON.stringify(fields)),
         shaped.map((payload) => JSON.stringify({ type: "mcp", payload })),

@@ -356,14 +356,14 @@ describe("tendon device import", () => {
     ]);
   });
 
-  it("imports 100,000 rows and shows progress", async () => {
-    const rows = 100_000;
+  it("imports 20,000 rows in batches and shows progress", async () => {
+    const rows = 20_000;
     const mac = (index: number) => (0x0a_00_00_00_00_00 + index).toString(16).padStart(12, "0");
     const line = (_: unknown, index: number) => `${mac(index)},SN-${index},${key},fleet`;
     const file = write("large.csv", ["id,serial,hmac_key,tags", ...Array.from({ length: rows }, line)]);
     const { code, stdout, stderr } = await run(["device", "import", file], { cwd });
     expect([code, stdout]).toEqual([0, `${rows} devices imported, ${rows + 2} in total\n`]);
-    expect(stderr).toContain("50000 of 100000 (50 %)");
+    expect(stderr).toContain("10000 of 20000 (50 %)");
     const last = `0a:00:00:${(
       mac(rows - 1)
         .slice(6)

@@ -7,6 +7,7 @@ class Loop implements LoopTimes {
   readonly gate = new OverloadGate(this);
   #now = 0;
   #idle = 0;
+  #stolen = 0;
   #end: () => void = () => {};
 
   now(): number {
@@ -17,20 +18,31 @@ class Loop implements LoopTimes {
     return this.#idle;
   }
 
+  cpu(): number {
+    return this.#now - this.#idle - this.#stolen;
+  }
+
   atTurnEnd(run: () => void): void {
     this.#end = run;
   }
 
   /** Serves requests that take a millisecond each, or a tenth if refused. Returns how many were refused. */
-  turn(requests: number): number {
+  turn(requests: number, waitMs = 0): number {
     let refused = 0;
     for (let request = 0; request < requests; request += 1) {
+      this.#wait(waitMs);
       const isAdmitted = this.gate.admits();
       if (!isAdmitted) refused += 1;
       this.#now += isAdmitted ? 1 : 0.1;
     }
     this.#end();
     return refused;
+  }
+
+  /** Other processes have the machine. */
+  #wait(ms: number): void {
+    this.#now += ms;
+    this.#stolen += ms;
   }
 
   rest(ms: number): void {
@@ -51,9 +63,9 @@ it("serves any number of requests in short turns", () => {
 
 it("refuses what a turn cannot serve, once turns have been long for longer than a burst", () => {
   const loop = new Loop();
-  for (let turn = 0; turn < 2; turn += 1) expect(loop.turn(60)).toBe(0);
-  expect(loop.turn(60)).toBeGreaterThan(0);
-  expect(loop.turn(60)).toBe(50);
+  expect(loop.turn(80)).toBe(0);
+  expect(loop.turn(80)).toBeGreaterThan(0);
+  expect(loop.turn(80)).toBeGreaterThan(30);
 });
 
 it("still serves requests in a turn that does not end", () => {
@@ -77,4 +89,10 @@ it("serves bursts with a rest between them", () => {
     expect(loop.turn(140)).toBe(0);
     loop.rest(20);
   }
+});
+
+it("does not count the time of other processes, nor a long turn with few requests", () => {
+  const loop = new Loop();
+  for (let turn = 0; turn < 20; turn += 1) expect(loop.turn(35, 100)).toBe(0);
+  for (let turn = 0; turn < 20; turn += 1) expect(loop.turn(30, 5)).toBe(0);
 });

@@ -23,24 +23,18 @@ export interface DownloadRoutesDependencies {
 
 export const firmwarePath = "/xiaozhi/firmware/";
 
-export async function firmwareRoutes(
-  http: FastifyInstance,
-  { clock, open }: DownloadRoutesDependencies,
-): Promise<void> {
-  await http.register(async (routes) => {
-    routes.get<{ Params: { token: string } }>(
-      `${firmwarePath}:token`,
-      { schema: { hide: true }, exposeHeadRoute: false },
-      async (request, reply) => {
-        const abort = () => void reply.raw.destroy();
-        const download = await open(request.params.token, abort);
-        // The same error in all cases, so that it does not reveal which part of an address was right.
-        if (download === undefined)
-          throw new TendonError("not_found", "there is no firmware at this address");
-        send(reply, download, clock);
-      },
-    );
-  });
+export function firmwareRoutes(http: FastifyInstance, { clock, open }: DownloadRoutesDependencies): void {
+  http.get<{ Params: { token: string } }>(
+    `${firmwarePath}:token`,
+    { schema: { hide: true }, exposeHeadRoute: false },
+    async (request, reply) => {
+      const abort = () => void reply.raw.destroy();
+      const download = await open(request.params.token, abort);
+      // The same error in all cases, so that it does not reveal which part of an address was right.
+      if (download === undefined) throw new TendonError("not_found", "there is no firmware at this address");
+      send(reply, download, clock);
+    },
+  );
 }
 
 function send(reply: FastifyReply, { size, content, done }: Download, clock: Clock): void {

@@ -10,6 +10,7 @@ import type { Clock } from "../clock.ts";
 import { readClaim } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
+import { named } from "../named-routes.ts";
 
 export interface OtaSettings {
   readonly mqtt?: {
@@ -115,7 +116,7 @@ const serialNumber = /^[\x21-\x7e]{1,64}$/;
 const activationMs = 30_000;
 
 export async function otaRoutes(http: FastifyInstance, dependencies: OtaDependencies): Promise<void> {
-  await http.register(async (routes) => {
+  const register = async (routes: FastifyInstance) => {
     // Boards put their network's name into the body unescaped, so a body may be invalid JSON. The board gets its settings anyway.
     routes.removeAllContentTypeParsers();
     routes.addContentTypeParser("*", { parseAs: "string", bodyLimit }, (_request, body, done) =>
@@ -154,7 +155,8 @@ export async function otaRoutes(http: FastifyInstance, dependencies: OtaDependen
     routes.post("/xiaozhi/ota/", hidden, answer);
     routes.get("/xiaozhi/ota/", hidden, answer);
     routes.post("/xiaozhi/ota/activate", hidden, activate);
-  });
+  };
+  await http.register(named("ota", register));
 }
 
 function replyFor(dependencies: OtaDependencies, deviceId: string, entry: BoardAnswer) {

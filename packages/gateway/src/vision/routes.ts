@@ -7,6 +7,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Clock } from "../clock.ts";
 import { type DeviceClaim, readClaim } from "../device/device.ts";
 import { messageOf, TendonError } from "../errors.ts";
+import { named } from "../named-routes.ts";
 import type { Photos, Picture } from "./photos.ts";
 import { type PictureType, pictureTypeOf } from "./picture-format.ts";
 import type { VisionProvider } from "./provider.ts";
@@ -72,7 +73,7 @@ export async function visionRoutes(
     if (!request.raw.readableEnded) reply.header("connection", "close");
     return await reply.code(200).type("application/json; charset=utf-8").send(body);
   };
-  await http.register(async (routes) => {
+  const register = async (routes: FastifyInstance) => {
     await acceptUploads(routes);
     // Fastify rejects an unreadable content type before the handler runs. Answer it like any other invalid form.
     routes.setErrorHandler(async (error: FastifyError, request, reply) => {
@@ -81,7 +82,8 @@ export async function visionRoutes(
     });
     routes.post("/vision/explain", { schema: { hide: true } }, answer);
     routes.post(`${snapshotPath}:ticket`, { schema: { hide: true } }, answer);
-  });
+  };
+  await http.register(named("vision", register));
 }
 
 /** An upload whose sender is identified. */

@@ -1,5 +1,6 @@
 /** Every route on the HTTP port: REST, MCP, the console, OTA, downloads, photo uploads, and WebSocket upgrades. */
 import type { SettingView } from "@tendon/protocol";
+import type { FastifyInstance } from "fastify";
 import type { Authentication, Tokens } from "../access/access.ts";
 import type { Addresses } from "../addresses.ts";
 import {
@@ -17,6 +18,7 @@ import type { Audit } from "../audit/audit.ts";
 import { CloseGrace, type FrameLog, type WebSocketDevices } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { OpenedFirmware } from "../firmware/firmware.ts";
+import { named } from "../named-routes.ts";
 import { refuseOnSocket } from "../problem-document.ts";
 import type { DeviceCredentials, OpenedProvisioning, OtaSettings } from "../provisioning/provisioning.ts";
 import type { OpenedVision } from "../vision/vision.ts";
@@ -79,12 +81,13 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     authentication: console.authentication,
     unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: dependencies.isStopping() }),
   });
-  await http.register(async (boards) => {
+  const register = async (boards: FastifyInstance) => {
     new CloseGrace(clock).applyTo(boards);
     await provisioning.routes(boards, dependencies.settingsOf, firmware.offer, voice?.ota);
-    await firmware.routes(boards);
+    firmware.routes(boards);
     await dependencies.vision.routes(boards);
-  });
+  };
+  await http.register(named("boards", register));
   const startedAt = clock.now();
   await restRoutes(http, {
     clock,

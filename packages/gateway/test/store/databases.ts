@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import { ManualClock } from "../../../../test/manual-clock.ts";
 import { openSqliteFile } from "../../src/store/sqlite-library.ts";
 import { openStore, type Store, type StoreProblem, type StoreSettings } from "../../src/store/store.ts";
+import { placeMigratedFile } from "./migrated-file.ts";
 import { PostgresServer } from "./postgres-server.ts";
 
 export type Place = Pick<StoreSettings, "url" | "dataFolder">;
@@ -46,14 +47,29 @@ export class Databases {
     return this.#server;
   }
 
+  /** An empty database. */
   async newPlace(): Promise<Place> {
-    const dataFolder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-store-"));
-    this.#folders.push(dataFolder);
+    const dataFolder = this.#newFolder();
     return this.#kind === "sqlite" ? { dataFolder } : { dataFolder, url: await this.server.newDatabase() };
   }
 
+  /** With the tables, because creating them takes longer than most tests. */
+  async #migratedPlace(): Promise<Place> {
+    const dataFolder = this.#newFolder();
+    if (this.#kind === "postgres") return { dataFolder, url: await this.server.newStore() };
+    await placeMigratedFile(dataFolder);
+    return { dataFolder };
+  }
+
+  #newFolder(): string {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-store-"));
+    this.#folders.push(folder);
+    return folder;
+  }
+
+  /** The store at a place, or a new one without records. */
   async open(settings: Partial<StoreSettings> = {}): Promise<OpenStore> {
-    const place = settings.dataFolder === undefined ? await this.newPlace() : (settings as Place);
+    const place = settings.dataFolder === undefined ? await this.#migratedPlace() : (settings as Place);
     const clock = new ManualClock();
     const problems: StoreProblem[] = [];
     const onProblem = (problem: StoreProblem) => problems.push(problem);

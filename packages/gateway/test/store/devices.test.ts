@@ -1,6 +1,7 @@
 import type { ToolDefinition } from "@tendon/protocol";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { codePoint } from "../../../protocol/test/code-point.ts";
 import { Databases, kinds } from "./databases.ts";
 import { device, deviceId } from "./samples.ts";
 
@@ -155,8 +156,8 @@ describe.each(kinds)("devices in %s", (kind) => {
     expect(await store.devices.all()).toHaveLength(1);
     await fc.assert(
       fc.asyncProperty(
-        fc.string({ unit: "binary" }),
-        fc.array(fc.string({ unit: "binary" })),
+        fc.string({ unit: codePoint }),
+        fc.array(fc.string({ unit: codePoint })),
         async (text, tags) => {
           await store.devices.save(device(1, { board: text, tags }), ["board", "tags"]);
           expect(await store.devices.get(deviceId(1))).toMatchObject({

@@ -32,7 +32,7 @@ describe.each(kinds)("the schema in %s", (kind) => {
   const newest = migrations.map(({ name }, index) => ({ version: index + 1, name }));
 
   it("is created in an empty database and unchanged in a current one", async () => {
-    const { store, place } = await databases.open();
+    const { store, place } = await databases.open(await databases.newPlace());
     expect(await versions(place)).toEqual(newest);
     await store.close();
     await databases.open(place);

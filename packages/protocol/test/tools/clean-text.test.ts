@@ -1,6 +1,7 @@
 import { cleanAnswer, cleanLine, cleanText, cleanValue } from "@tendon/protocol";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { codePoint } from "../code-point.ts";
 
 const room = 1_000;
 
@@ -63,7 +64,7 @@ describe("[AGT-7] a device's text", () => {
 
   it("is always short, visible and unchanged by a second cleaning", () => {
     const nasty = fc.oneof(
-      fc.string({ unit: "binary" }),
+      fc.string({ unit: codePoint }),
       fc.string({ unit: "grapheme" }),
       fc
         .array(

@@ -10,6 +10,7 @@ import {
 } from "@tendon/protocol";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { codePoint } from "../code-point.ts";
 
 const everyAgentAccepts = /^[a-zA-Z0-9_-]{1,64}$/;
 const sha256Hex = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -35,7 +36,7 @@ describe("a tool's bare name", () => {
 
   it("has only letters, digits, _ and -, and at least one of them", () => {
     fc.assert(
-      fc.property(fc.string({ unit: "binary" }), (tool) => {
+      fc.property(fc.string({ unit: codePoint }), (tool) => {
         expect(bareToolName(tool)).toMatch(/^[A-Za-z0-9_-]+$/);
       }),
     );
@@ -85,7 +86,7 @@ describe("the exposed name", () => {
 
   it("is accepted by every agent, whole or cut", () => {
     fc.assert(
-      fc.property(aliases, fc.string({ unit: "binary", maxLength: 128 }), fc.string(), (alias, tool, id) => {
+      fc.property(aliases, fc.string({ unit: codePoint, maxLength: 128 }), fc.string(), (alias, tool, id) => {
         const whole = exposedName(alias, tool);
         const cut = shortenedName(whole, id, tool, sha256Hex);
         expect(cut).toMatch(everyAgentAccepts);
@@ -130,9 +131,9 @@ describe("the default alias of a device", () => {
   });
 
   it("is always a valid alias", () => {
-    const boards = fc.oneof(fc.string({ unit: "binary" }), fc.stringMatching(/^[a-zA-Z0-9 .-]{0,60}$/));
+    const boards = fc.oneof(fc.string({ unit: codePoint }), fc.stringMatching(/^[a-zA-Z0-9 .-]{0,60}$/));
     fc.assert(
-      fc.property(boards, fc.string({ unit: "binary" }), (board, id) => {
+      fc.property(boards, fc.string({ unit: codePoint }), (board, id) => {
         expect(defaultAlias(board, id)).toMatch(new RegExp(aliasPattern));
       }),
       { numRuns: 500 },

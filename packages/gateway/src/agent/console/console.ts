@@ -3,6 +3,7 @@
  * every client. Only it has a session: a cookie that is valid under /api/v1 only.
  */
 import type { Tokens } from "../../access/access.ts";
+import { named } from "../../named-routes.ts";
 import type { Http } from "../http/http.ts";
 import {
   cookieName as cookieNameOf,
@@ -57,12 +58,8 @@ export async function consoleRoutes(http: Http, dependencies: ConsoleDependencie
     overview.stop();
     await sessions.stop();
   });
-  await http.register(
-    async (api) => {
-      signIn.routes(api as unknown as Http);
-    },
-    { prefix: "/api/v1" },
-  );
+  const register = async (api: unknown) => signIn.routes(api as Http);
+  await http.register(named("sign-in", register), { prefix: "/api/v1" });
   fileRoutes(http);
   return {
     authentication: httpAuthentication,

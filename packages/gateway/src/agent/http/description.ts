@@ -26,11 +26,9 @@ const successes: Readonly<Record<string, string>> = {
 type Schemas = Record<string, object>;
 
 export async function describeRoutes(http: Http, version: string): Promise<void> {
-  // Schemas with an `$id`, by that name. The plugin writes them out at each use otherwise.
-  const schemas: Schemas = {};
+  const responses: unknown[] = [];
   http.addHook("onRoute", ({ schema }) => {
-    for (const response of Object.values((schema?.response ?? {}) as object))
-      withReferences(response, schemas);
+    if (schema?.response !== undefined) responses.push(schema.response);
   });
   await http.register(swagger, {
     openapi: {
@@ -39,11 +37,24 @@ export async function describeRoutes(http: Http, version: string): Promise<void>
         version,
         description: "Live control of devices that offer tools, for agents, apps and people.",
       },
-      components: { schemas, securitySchemes: { token: { type: "http", scheme: "bearer" } } },
+      components: {
+        // Read when the description is first requested: most gateways are never asked, and all of them would start later.
+        get schemas() {
+          return namedSchemas(responses);
+        },
+        securitySchemes: { token: { type: "http", scheme: "bearer" } },
+      },
       security: [{ token: [] }],
     },
     transform: ({ schema, url }) => ({ url, schema: described(schema) }),
   });
+}
+
+/** Schemas with an `$id`, by that name. The plugin writes them out at each use otherwise. */
+function namedSchemas(values: readonly unknown[]): Schemas {
+  const found: Schemas = {};
+  withReferences(values, found);
+  return found;
 }
 
 function described(schema: FastifySchema): FastifySchema {

@@ -1,5 +1,6 @@
 /** The OpenAPI description: as JSON, as YAML, and as a page that loads nothing from other hosts. */
 import path from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { stringify } from "yaml";
 import { TendonError } from "../../errors.ts";
 import { packageFolder } from "../../package-files.ts";
@@ -59,8 +60,8 @@ export function docsRoutes(http: Http, publicUrl: string | undefined): void {
   const json = oncePerServer((servers) =>
     memoryFile("openapi.json", JSON.stringify({ ...http.swagger(), servers })),
   );
-  const yaml = oncePerServer((servers) =>
-    memoryFile("openapi.yaml", stringify({ ...http.swagger(), servers }, { strict: false })),
+  const yaml = oncePerServer(async (servers) =>
+    memoryFile("openapi.yaml", await yamlOf({ ...http.swagger(), servers })),
   );
   const files = once(readPageFiles);
 
@@ -94,6 +95,30 @@ async function readPageFiles(): Promise<ReadonlyMap<string, MemoryFile>> {
     if (content !== undefined) files.set(name, await memoryFile(name, content));
   }
   return files.set("start.js", await memoryFile("start.js", startScript));
+}
+
+/** The depth of the entries that are written one by one: those of `components.schemas`. */
+const entryDepth = 3;
+
+/** Writes entry by entry, because the gateway answers nobody meanwhile, and all at once take half a second. */
+async function yamlOf(value: object, depth = 1): Promise<string> {
+  let text = "";
+  for (const [key, inner] of Object.entries(value)) {
+    if (depth < entryDepth && isMapping(inner)) {
+      const entries = await yamlOf(inner, depth + 1);
+      text += `${stringify({ [key]: null }, { nullStr: "" }).trimEnd()}\n${entries.replaceAll(/^(?=.)/gm, "  ")}`;
+    } else {
+      text += stringify({ [key]: inner }, { strict: false });
+      await nextTurn();
+    }
+  }
+  return text;
+}
+
+function isMapping(value: unknown): value is object {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
+  );
 }
 
 /** Makes the value at the first use, and again after a failure. */

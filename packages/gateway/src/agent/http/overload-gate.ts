@@ -9,6 +9,8 @@ import { Batch } from "../../batch.ts";
 import { TendonError } from "../../errors.ts";
 import { problemOf } from "../../problem-document.ts";
 
+/** With fewer requests in a turn, it is not the requests that make it long. */
+const crowd = 32;
 /** A turn as long as this makes others wait noticeably. */
 const longTurnMs = 40;
 /** Shorter bursts are served, however large. */
@@ -27,12 +29,18 @@ export interface LoopTimes {
   now(): number;
   /** How long the event loop has waited for work since it began. */
   idle(): number;
+  /** The CPU time of this process. A machine that is busy with other things is not an overload. */
+  cpu(): number;
   atTurnEnd(run: () => void): void;
 }
 
 const ownLoop: LoopTimes = {
   now: () => performance.now(),
   idle: () => performance.eventLoopUtilization().idle,
+  cpu: () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1_000;
+  },
   atTurnEnd: (run) => void setImmediate(run),
 };
 
@@ -40,6 +48,9 @@ const ownLoop: LoopTimes = {
 export class OverloadGate {
   readonly #loop: LoopTimes;
   #turnBegan: number | undefined;
+  #turnRequests = 0;
+  /** The CPU time when the turn became a crowd. */
+  #crowdedAt = 0;
   #turnIsLong = false;
   #turnRefuses = false;
   /** Set while every turn is long and the loop does not rest, and then until a turn needs no refusal. */
@@ -52,24 +63,27 @@ export class OverloadGate {
 
   admits(): boolean {
     const now = this.#loop.now();
-    if (this.#turnBegan === undefined) {
-      this.#begin(now);
-      return true;
-    }
-    const spent = now - this.#turnBegan;
-    if (spent >= longTurnMs) {
-      this.#turnIsLong = true;
-      this.#strain ??= { since: this.#turnBegan, idle: this.#loop.idle() };
-      if (now - this.#strain.since >= burstMs) this.#isOverloaded = true;
-    }
+    if (this.#turnBegan === undefined) this.#begin(now);
+    this.#turnRequests += 1;
+    if (this.#turnRequests < crowd) return true;
+    if (this.#turnRequests === crowd) this.#crowdedAt = this.#loop.cpu();
+    const spent = now - (this.#turnBegan ?? now);
+    if (spent >= longTurnMs && this.#loop.cpu() - this.#crowdedAt >= longTurnMs) this.#noteLongTurn(now);
     if (!this.#isOverloaded || spent % roundMs < turnBudgetMs) return true;
     this.#turnRefuses = true;
     return false;
   }
 
+  #noteLongTurn(now: number): void {
+    this.#turnIsLong = true;
+    this.#strain ??= { since: this.#turnBegan ?? now, idle: this.#loop.idle() };
+    if (now - this.#strain.since >= burstMs) this.#isOverloaded = true;
+  }
+
   #begin(now: number): void {
     if (this.#strain !== undefined && this.#loop.idle() - this.#strain.idle >= restMs) this.#calm();
     this.#turnBegan = now;
+    this.#turnRequests = 0;
     this.#turnIsLong = false;
     this.#turnRefuses = false;
     this.#loop.atTurnEnd(() => {

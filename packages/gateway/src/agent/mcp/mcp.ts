@@ -11,6 +11,7 @@ import { asAgent, type Principal, requireScope, type Tokens } from "../../access
 import type { Timer } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
+import { named } from "../../named-routes.ts";
 import type { Http, HttpAuthentication } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import { Exchange } from "./exchange.ts";
@@ -43,8 +44,8 @@ export async function mcpRoutes(http: Http, dependencies: McpDependencies): Prom
     await (await hub)?.stop();
   });
 
-  await http.register((agents, _options, ready) => {
-    const routes = agents as unknown as Http;
+  const register = (agents: unknown, _options: unknown, ready: () => void) => {
+    const routes = agents as Http;
     readJsonOnly(routes);
     const serve = (url: string, selectionOf: SelectionOf) =>
       routes.route({
@@ -80,7 +81,8 @@ export async function mcpRoutes(http: Http, dependencies: McpDependencies): Prom
       return { kind: "device", device: dependencies.services.fleet.device(principal, device).id };
     });
     ready();
-  });
+  };
+  await http.register(named("mcp", register));
 }
 
 /** In two steps, because the gateway answers nobody while it evaluates a module: the SDK first, then what uses it. */

@@ -3,6 +3,7 @@ import { FirmwareChange, FirmwareDetail, FirmwareList, FirmwareUpload } from "@t
 import Type from "typebox";
 import { requireScope } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
+import { named } from "../../named-routes.ts";
 import { failures, type Http } from "../http/http.ts";
 import type { RestDependencies } from "./rest.ts";
 import { actorOf } from "./route-parts.ts";
@@ -76,7 +77,8 @@ export async function firmwareRoutes(http: Http, dependencies: RestDependencies)
       await reply.code(204).send(null);
     },
   );
-  await http.register(async (routes) => uploadRoute(routes as unknown as Http, dependencies));
+  const register = async (routes: unknown) => uploadRoute(routes as Http, dependencies);
+  await http.register(named("firmware upload", register));
 }
 
 function targetOf({ id, board, version }: FirmwareDetail): { type: string; id: string; name: string } {

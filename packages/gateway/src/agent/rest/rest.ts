@@ -5,6 +5,7 @@ import type { Audit } from "../../audit/audit.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
+import { named } from "../../named-routes.ts";
 import type { DeviceCredentials, Provisioning } from "../../provisioning/provisioning.ts";
 import type { Console } from "../console/console.ts";
 import { failures, type Http } from "../http/http.ts";
@@ -45,36 +46,31 @@ export interface RestDependencies {
 }
 
 export async function restRoutes(http: Http, dependencies: RestDependencies): Promise<void> {
-  await http.register(
-    async (api) => {
-      const routes = api as unknown as Http;
-      await routes.register(async (signedIn) => {
-        signedIn.addHook("onRequest", (request, _reply, next) => {
-          request.principal = dependencies.console.authentication.byTokenOrSession(request);
-          next();
-        });
-        const guarded = signedIn as unknown as Http;
-        deviceRoutes(guarded, dependencies);
-        provisioningRoutes(guarded, dependencies);
-        callRoutes(guarded, dependencies.services);
-        controlRoutes(guarded, dependencies.services);
-        fleetRoutes(guarded, dependencies.services);
-        functionRoutes(guarded, dependencies);
-        toolChangeRoutes(guarded, dependencies);
-        rpcRoutes(guarded, dependencies.services);
-        approvalRoutes(guarded, dependencies);
-        eventRoutes(guarded, dependencies);
-        tokenRoutes(guarded, dependencies);
-        auditRoutes(guarded, dependencies.audit);
-        voiceRoutes(guarded, dependencies.services, dependencies.voice);
-        nodeRoutes(guarded, dependencies.nodes);
-        settingRoutes(guarded, dependencies.settings);
-        dependencies.console.routes(guarded);
-        await firmwareRoutes(guarded, dependencies);
-      });
-    },
-    { prefix: "/api/v1" },
-  );
+  const register = named("rest", async (api: unknown) => {
+    const routes = api as Http;
+    routes.addHook("onRequest", (request, _reply, next) => {
+      request.principal = dependencies.console.authentication.byTokenOrSession(request);
+      next();
+    });
+    deviceRoutes(routes, dependencies);
+    provisioningRoutes(routes, dependencies);
+    callRoutes(routes, dependencies.services);
+    controlRoutes(routes, dependencies.services);
+    fleetRoutes(routes, dependencies.services);
+    functionRoutes(routes, dependencies);
+    toolChangeRoutes(routes, dependencies);
+    rpcRoutes(routes, dependencies.services);
+    approvalRoutes(routes, dependencies);
+    eventRoutes(routes, dependencies);
+    tokenRoutes(routes, dependencies);
+    auditRoutes(routes, dependencies.audit);
+    voiceRoutes(routes, dependencies.services, dependencies.voice);
+    nodeRoutes(routes, dependencies.nodes);
+    settingRoutes(routes, dependencies.settings);
+    dependencies.console.routes(routes);
+    await firmwareRoutes(routes, dependencies);
+  });
+  await http.register(register, { prefix: "/api/v1" });
 }
 
 function nodeRoutes(http: Http, nodes: () => NodeList): void {
