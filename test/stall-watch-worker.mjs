@@ -6,7 +6,9 @@ import { workerData } from "node:worker_threads";
 
 const { turns, port, boundMs } = workerData;
 const sampleMs = 20;
-const framesShown = 8;
+const framesShown = 12;
+/** Reading the scripts of a whole gateway takes the debugger a moment. */
+const stackWaitMs = 3_000;
 const schedulerFile = `/proc/self/task/${process.pid}/schedstat`;
 const ownFrames = /stall-watch|node:internal/;
 
@@ -26,7 +28,7 @@ async function stackOfMainThread() {
   session.connectToMainThread();
   try {
     return await new Promise((resolve) => {
-      const late = setTimeout(() => resolve([]), boundMs);
+      const late = setTimeout(() => resolve([]), stackWaitMs);
       session.on("Debugger.paused", ({ params }) => {
         clearTimeout(late);
         resolve(params.callFrames.map(({ functionName, url }) => `${functionName || "(no name)"} ${url}`));

@@ -33,9 +33,12 @@ async function stallUntilSeen(): Promise<readonly Stall[]> {
 
 it("reports how long the event loop was busy, and with what", async () => {
   watchThisTest();
-  const [stall] = await stallUntilSeen();
-  expect(stall?.busyMs).toBeGreaterThan(200);
-  expect(stall?.stack.join("\n")).toContain("keepBusy");
+  // On a busy machine a stall may end before the debugger has read its stack.
+  const seen: Stall[] = [];
+  while (seen.length < 10 && !seen.some(({ stack }) => stack.join().includes("keepBusy")))
+    seen.push(...(await stallUntilSeen()));
+  for (const { busyMs } of seen) expect(busyMs).toBeGreaterThan(200);
+  expect(seen.at(-1)?.stack.join()).toContain("keepBusy");
 });
 
 it("does not count a process that only waits, nor many short turns", async () => {
@@ -48,6 +51,16 @@ it("does not count a process that only waits, nor many short turns", async () =>
   }
   // Reports come in order: the first one is of this stall.
   expect(await stallUntilSeen()).toEqual([{ busyMs: expect.any(Number), stack: expect.any(Array) }]);
+});
+
+it("does not count work that the test declares as its own", async () => {
+  watchThisTest();
+  await stallUntilSeen();
+  await stallWatch.ownWork(async () => {
+    keepBusy(600);
+    await nextTurn(0);
+  });
+  expect(await stallUntilSeen()).toHaveLength(1);
 });
 
 it("does not count what happens before a gateway is ready or after it has stopped", async () => {

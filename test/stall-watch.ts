@@ -33,6 +33,16 @@ class StallWatch {
     return { ...gateway, stop };
   }
 
+  /** Runs work of the test itself that may take long, such as filling a database, beside a gateway. */
+  async ownWork<Result>(run: () => Promise<Result>): Promise<Result> {
+    this.#pause();
+    try {
+      return await run();
+    } finally {
+      if (this.#gateways > 0) this.#resume();
+    }
+  }
+
   /** The stalls since the last time. */
   take(): readonly Stall[] {
     const stalls: Stall[] = [];
@@ -43,15 +53,21 @@ class StallWatch {
   #begin(): void {
     if (!this.#isStarted) this.#start();
     this.#gateways += 1;
-    if (this.#timer !== undefined) return;
+    if (this.#timer === undefined) this.#resume();
+  }
+
+  #end(): void {
+    this.#gateways -= 1;
+    if (this.#gateways === 0) this.#pause();
+  }
+
+  #resume(): void {
     this.#turn();
     this.#timer = setInterval(() => this.#turn(), turnMs);
     this.#timer.unref();
   }
 
-  #end(): void {
-    this.#gateways -= 1;
-    if (this.#gateways > 0) return;
+  #pause(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
     Atomics.store(this.#turns, 0, off);

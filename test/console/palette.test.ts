@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { storeFleet } from "../../packages/gateway/test/store/stored-fleet.ts";
 import { until } from "../inbox.ts";
 import { type AtEnd, openSite } from "../site.ts";
+import { stallWatch } from "../stall-watch.ts";
 import { openConsole } from "./browser.ts";
 import { desk, kitchen, startBoard, untilOnline } from "./console-site.ts";
 import { sharedConsole } from "./shared-console.ts";
@@ -115,7 +116,7 @@ describe("tools in the palette", () => {
         repairs: [],
       }),
     );
-    await storeFleet(data, 2_000, tools);
+    await stallWatch.ownWork(() => storeFleet(data, 2_000, tools));
     const site = await openSite({ config: { data } });
     const { page, complaints } = await openConsole(site);
     await page.getByText("2,000 offline").waitFor();

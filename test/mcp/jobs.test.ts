@@ -1,4 +1,5 @@
 /** A fan-out that becomes a job, as agents see it. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { JsonObject } from "@tendon/protocol";
 import { describe, expect, it } from "vitest";
 import { as, makeToken } from "../access/tokens.ts";
@@ -21,6 +22,8 @@ async function openFleet(): Promise<{ site: Site; device: RawDevice }> {
       `02:00:00:01:${tail.slice(0, 2)}:${tail.slice(2)}`,
       `8d0f1c52-3a57-4f3b-9a8e-00000000${tail}`,
     );
+    // Each is written at once, and five hundred in one turn would be a stall.
+    if (number % 20 === 0) await nextTurn();
   }
   return { site, device };
 }
