@@ -37,12 +37,12 @@ describe.each(kinds)("after kill -9 in %s", (kind) => {
 
     const times = told("call").map(([, , at]) => Number(at));
     const last = times.at(-1) ?? 0;
-    // A starved machine is not the child's fault.
+    // A starved machine is not the child's fault: it delays the child, and the database that it waits for.
     const stall = Math.max(...times.map((at, index) => at - (times[index - 1] ?? at)));
     const written = new Set((await store.calls.query({ limit: 1_000 })).calls.map(({ id }) => id));
     const missing = told("call").filter(([, number]) => !written.has(call(Number(number)).id));
     const oldest = missing.map(([, , at]) => last - Number(at));
-    expect(Math.max(0, ...oldest)).toBeLessThanOrEqual(100 + stall);
+    expect(Math.max(0, ...oldest)).toBeLessThanOrEqual(100 + 2 * stall);
     expect(written.size).toBeGreaterThan(0);
   }, 60_000);
 });
