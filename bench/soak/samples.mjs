@@ -1,0 +1,107 @@
+// Memory and descriptors of the gateway's process over time, and straight lines through them.
+import fs from "node:fs";
+
+const everyMs = 5_000;
+const mega = 1_048_576;
+/** Lines are drawn through this much of a run at least; a shorter run shows nothing but the start. */
+const shortestFitMinutes = 3;
+
+export class Samples {
+  rows = [];
+  #gateway;
+  #timer;
+  #from = performance.now();
+
+  constructor(gateway) {
+    this.#gateway = gateway;
+  }
+
+  start() {
+    this.#from = performance.now();
+    this.#timer = setInterval(() => void this.take().catch(() => {}), everyMs);
+  }
+
+  stop() {
+    clearInterval(this.#timer);
+  }
+
+  async take() {
+    const row = await look(this.#gateway);
+    this.rows.push({ minute: (performance.now() - this.#from) / 60_000, ...row });
+    return row;
+  }
+
+  /** Lines through the second half: change a minute of each figure. `undefined` for a short run. */
+  fits() {
+    const end = this.rows.at(-1)?.minute ?? 0;
+    const half = this.rows.filter(({ minute }) => minute >= end / 2);
+    if (end < 2 * shortestFitMinutes) return undefined;
+    return {
+      rssMb: slope(half, ({ rssMb }) => rssMb),
+      heapFloorMb: slope(floors(half), ({ heapMb }) => heapMb),
+      descriptors: slope(half, ({ descriptors }) => descriptors),
+    };
+  }
+}
+
+/** The least of each minute: what was left after a collection. */
+function floors(rows) {
+  const byMinute = new Map();
+  for (const row of rows) {
+    const minute = Math.floor(row.minute);
+    const least = byMinute.get(minute);
+    if (least === undefined || row.heapMb < least.heapMb) byMinute.set(minute, row);
+  }
+  return [...byMinute.values()];
+}
+
+/** Least squares. Rows without the figure are left out. */
+function slope(rows, read) {
+  const points = rows.map((row) => [row.minute, read(row)]).filter(([, y]) => Number.isFinite(y));
+  if (points.length < 2) return undefined;
+  const mean = (index) => points.reduce((sum, point) => sum + point[index], 0) / points.length;
+  const [meanX, meanY] = [mean(0), mean(1)];
+  const over = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  return points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / over;
+}
+
+/** Where the system has no /proc, RSS and descriptors come from the gateway's metrics, as far as they have them. */
+async function look(gateway) {
+  const { text } = await gateway.request("GET", "/metrics", {});
+  const metric = (name) => {
+    const value = new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1];
+    return value === undefined ? undefined : Number(value);
+  };
+  const status = readIf(`/proc/${gateway.pid}/status`);
+  const kilobytes = (name) => {
+    const value = new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status ?? "")?.[1];
+    return value === undefined ? undefined : Number(value) / 1_024;
+  };
+  return {
+    rssMb: kilobytes("VmRSS") ?? metric("process_resident_memory_bytes") / mega,
+    anonMb: kilobytes("RssAnon"),
+    fileMb: kilobytes("RssFile"),
+    heapMb: metric("nodejs_heap_size_used_bytes") / mega,
+    heapTotalMb: metric("nodejs_heap_size_total_bytes") / mega,
+    externalMb: metric("nodejs_external_memory_bytes") / mega,
+    descriptors: countIf(`/proc/${gateway.pid}/fd`) ?? metric("process_open_fds"),
+    online: metric("tendon_devices_online"),
+    cpuSeconds: metric("process_cpu_seconds_total"),
+  };
+}
+
+function readIf(file) {
+  try {
+    return fs.readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function countIf(folder) {
+  try {
+    return fs.readdirSync(folder).length;
+  } catch {
+    return undefined;
+  }
+}

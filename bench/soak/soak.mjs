@@ -1,0 +1,256 @@
+// One run: starts the gateway and everything around it, checks the rules while it runs and at the end.
+import { setTimeout as pause } from "node:timers/promises";
+import { Callers } from "./callers.mjs";
+import { Devices } from "./devices.mjs";
+import { Disturbances } from "./disturbances.mjs";
+import { Gateway, programId } from "./gateway.mjs";
+import { Records } from "./records.mjs";
+import { Samples } from "./samples.mjs";
+
+const checkEveryMs = 60_000;
+const settleMs = 30_000;
+/** Calls that ended this long ago are in the history, which is written every 100 ms. */
+const writtenMs = 2_000;
+/** SQLite and Node open some descriptors at first use. */
+const descriptorSlack = 4;
+/** docs/operations/reliability.md explains the bounds. */
+const bounds = { rssMbPerMinute: 0.5, heapMbPerMinute: 0.1, descriptorsPerMinute: 0.5, rssMb: 400 };
+
+/** Small and repeatable (mulberry32). */
+function randomFrom(seed) {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export class Soak {
+  gateway = new Gateway();
+  records = new Records();
+  restartCount = 0;
+  checks = 0;
+  #options;
+  #lastRestart = Number.NEGATIVE_INFINITY;
+  #readSince = Date.now();
+
+  constructor(options, log = () => {}) {
+    this.#options = options;
+    this.seed = options.seed;
+    this.random = randomFrom(options.seed);
+    this.log = log;
+    this.records.onViolation = (text) => log(`VIOLATION ${text}`);
+    const { gateway, records, random } = this;
+    this.devices = new Devices({ gateway, records, random, count: options.devices });
+    this.callers = new Callers(this, options.rate);
+    this.disturbances = new Disturbances(this);
+    this.samples = new Samples(gateway);
+  }
+
+  /** Whether errors of connections are explained by a kill. */
+  wasRestarted() {
+    return !this.gateway.running || performance.now() - this.#lastRestart < 10_000;
+  }
+
+  async run() {
+    const started = performance.now();
+    try {
+      await this.gateway.start();
+      // The first requests open what stays open.
+      await this.gateway.rest("GET", "/devices");
+      await until(async () => (await this.#online()).has(programId), settleMs);
+      const before = await this.samples.take();
+      await this.devices.start();
+      await until(() => this.devices.complete, settleMs);
+      this.samples.start();
+      const calling = this.callers.run();
+      const disturbing = this.disturbances.run();
+      await this.#wait(this.#options.minutes * 60_000);
+      await this.#check();
+      this.samples.stop();
+      const last = await this.samples.take();
+      await Promise.all([this.callers.stop(), this.disturbances.stop()]);
+      await Promise.all([calling, disturbing]);
+      await this.#readHistory();
+      this.records.settle();
+      this.records.unanswered();
+      await this.devices.stop();
+      const after = await this.#hungUp(before);
+      const exitCode = await this.gateway.stop();
+      if (exitCode !== 0) this.records.violation(`the gateway exited with ${exitCode}`);
+      for (const line of this.gateway.errorLines().slice(0, 5))
+        this.records.violation(`the log has an error: ${line}`);
+      return this.#report({ before, last, after, seconds: (performance.now() - started) / 1_000 });
+    } finally {
+      this.samples.stop();
+      await this.gateway.kill();
+      if (this.#options.keep !== true) this.gateway.remove();
+    }
+  }
+
+  async #wait(ms) {
+    const end = performance.now() + ms;
+    const restartMs = (this.#options.restarts ?? 0) * 60_000;
+    let nextCheck = performance.now() + checkEveryMs;
+    let nextRestart = restartMs > 0 ? performance.now() + restartMs : Number.POSITIVE_INFINITY;
+    while (performance.now() < end) {
+      await pause(Math.max(1, Math.min(end, nextCheck, nextRestart) - performance.now()));
+      if (performance.now() >= nextRestart) {
+        await this.#restart();
+        nextRestart = performance.now() + restartMs;
+      } else if (performance.now() >= nextCheck && performance.now() < end) {
+        await this.#check();
+        nextCheck = performance.now() + checkEveryMs;
+      }
+    }
+  }
+
+  async #restart() {
+    this.records.killed();
+    this.#lastRestart = performance.now();
+    await this.gateway.kill();
+    this.callers.gatewayKilled();
+    this.restartCount += 1;
+    this.log(`killed the gateway (${this.restartCount})`);
+    await this.gateway.start();
+    this.#lastRestart = performance.now();
+  }
+
+  /** Presence and history, while calls go on and no connection fails on purpose. */
+  async #check() {
+    this.checks += 1;
+    this.callers.calm = true;
+    this.disturbances.calm = true;
+    try {
+      if (!(await until(() => this.devices.complete, settleMs))) {
+        const missing = [...this.devices.quick, ...this.devices.virtual].filter(
+          ({ connected }) => !connected,
+        );
+        this.records.violation(`cannot connect: ${missing.map(({ id }) => id).join(", ")}`);
+      }
+      let difference = "";
+      const right = await until(async () => {
+        difference = this.#difference(await this.#online());
+        return difference === "";
+      }, settleMs);
+      if (!right) this.records.violation(`presence is wrong: ${difference}`);
+      const ended = Date.now() - writtenMs;
+      await this.#readHistory();
+      this.records.settle(ended);
+      const { rssMb, heapMb, externalMb, descriptors } = await this.samples.take();
+      const violations =
+        this.records.violationCount === 0 ? "" : `, ${this.records.violationCount} violations`;
+      this.log(
+        `minute ${Math.round(this.samples.rows.at(-1).minute)}: ${this.records.calls} calls, RSS ${rssMb.toFixed(1)} MB, ` +
+          `heap ${heapMb.toFixed(1)} MB, external ${externalMb.toFixed(1)} MB, ${descriptors} descriptors${violations}`,
+      );
+    } finally {
+      this.callers.calm = false;
+      this.disturbances.calm = false;
+    }
+  }
+
+  async #online() {
+    const online = new Set();
+    let cursor = "";
+    do {
+      const { body } = await this.gateway.rest("GET", `/devices?online=true&limit=100${cursor}`);
+      for (const { id } of body.devices) online.add(id);
+      cursor = body.nextCursor === undefined ? undefined : `&cursor=${encodeURIComponent(body.nextCursor)}`;
+    } while (cursor !== undefined);
+    return online;
+  }
+
+  #difference(online) {
+    const connected = [...this.devices.quick, ...this.devices.virtual].filter((device) => device.connected);
+    const expected = new Set([programId, ...connected.map(({ id }) => id)]);
+    const missing = [...expected].filter((id) => !online.has(id)).map((id) => `${id} shows offline`);
+    const extra = [...online].filter((id) => !expected.has(id)).map((id) => `${id} shows online`);
+    return some([...missing, ...extra]);
+  }
+
+  /** Reads the rows since the last time, with some overlap for calls that were running then. */
+  async #readHistory() {
+    this.devices.readProgram();
+    const since = new Date(this.#readSince - 30_000).toISOString();
+    const now = Date.now();
+    let cursor = "";
+    do {
+      const { body } = await this.gateway.rest("GET", `/calls?limit=1000&since=${since}${cursor}`);
+      for (const call of body.calls) this.records.row(call);
+      cursor = body.nextCursor === undefined ? undefined : `&cursor=${encodeURIComponent(body.nextCursor)}`;
+    } while (cursor !== undefined);
+    this.devices.readProgram();
+    this.#readSince = now;
+  }
+
+  /** Everything has hung up: the descriptors are those of the start. */
+  async #hungUp(before) {
+    this.gateway.hangUp();
+    let seen = await this.samples.take();
+    const back = await until(async () => {
+      this.gateway.hangUp();
+      seen = await this.samples.take();
+      return seen.descriptors === undefined || seen.descriptors <= before.descriptors + descriptorSlack;
+    }, settleMs);
+    if (!back)
+      this.records.violation(
+        `${seen.descriptors} descriptors are open after everything hung up; ${before.descriptors} at the start`,
+      );
+    if (seen.online !== 1)
+      this.records.violation(`${seen.online} devices are online after all but the program hung up`);
+    return seen;
+  }
+
+  #report({ before, last, after, seconds }) {
+    const fits = this.restartCount === 0 ? this.samples.fits() : undefined;
+    const bound = (name, value, most) => {
+      if (value > most)
+        this.records.violation(`${name} grows by ${value.toFixed(2)} a minute; the bound is ${most}`);
+    };
+    if (fits !== undefined) {
+      bound("RSS in MB", fits.rssMb, bounds.rssMbPerMinute);
+      bound("the heap's floor in MB", fits.heapFloorMb, bounds.heapMbPerMinute);
+      bound("the number of descriptors", fits.descriptors, bounds.descriptorsPerMinute);
+    }
+    const rssMost = Math.max(...this.samples.rows.map(({ rssMb }) => rssMb));
+    if (rssMost > bounds.rssMb)
+      this.records.violation(`RSS reached ${rssMost.toFixed(0)} MB; the bound is ${bounds.rssMb} MB`);
+    const { records } = this;
+    const count = (map) => Object.fromEntries([...map].sort((one, other) => other[1] - one[1]));
+    return {
+      seed: this.seed,
+      minutes: this.#options.minutes,
+      seconds,
+      devices: this.#options.devices,
+      rate: this.#options.rate,
+      restarts: this.restartCount,
+      checks: this.checks,
+      calls: records.calls,
+      outcomes: count(records.outcomes),
+      interfaces: count(this.callers.byInterface),
+      disturbances: count(this.disturbances.counts),
+      memory: { start: before, end: last, hungUp: after, rssMostMb: rssMost },
+      fits,
+      bounds,
+      violationCount: records.violationCount,
+      violations: records.violations,
+      samples: this.samples.rows,
+    };
+  }
+}
+
+function some(list) {
+  return list.length > 5 ? `${list.slice(0, 5).join(", ")} and ${list.length - 5} more` : list.join(", ");
+}
+
+async function until(ask, mostMs) {
+  const end = performance.now() + mostMs;
+  while (performance.now() < end) {
+    if (await ask()) return true;
+    await pause(50);
+  }
+  return false;
+}
