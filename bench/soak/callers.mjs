@@ -97,7 +97,7 @@ export class Callers {
     const [, , make] = this.#interfaces.find(([candidate]) => candidate === name);
     try {
       const { outcome, ...more } = await make(call);
-      records.ended(number, outcome, more);
+      records.ended(number, outcome, { ...more, via: name });
     } catch (error) {
       this.#failed(number, error);
     }

@@ -139,12 +139,14 @@ class QuickDevice {
   #run({ number, act, ms }) {
     const { records } = this.#fleet;
     if (act === "drop unread") {
+      records.dropped(number);
       this.#cut();
       return undefined;
     }
     records.ran(number, this.id);
     const result = { content: [{ type: "text", text: String(number) }], isError: act === "fail" };
     if (act === "drop") {
+      records.dropped(number);
       this.#cut();
       return undefined;
     }

@@ -1,5 +1,6 @@
 // `tendon serve` as a process of its own, so that memory and descriptors are the gateway's only.
 import { spawn } from "node:child_process";
+import { setMaxListeners } from "node:events";
 import fs from "node:fs";
 import http from "node:http";
 import os from "node:os";
@@ -24,18 +25,27 @@ export class Gateway {
   url = "";
   mqttEndpoint = "";
   #child;
-  #agent = new http.Agent({ keepAlive: true });
+  #agent = newAgent();
 
   get deviceUrl() {
     return `${this.url.replace("http", "ws")}/xiaozhi/v1/`;
   }
 
   get pid() {
-    return this.#child.pid;
+    return this.#child?.pid;
   }
 
   get running() {
     return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** How long its event loop was ready to run and had no processor, since its start. 0 where the system does not tell. */
+  waitedMs() {
+    try {
+      return Number(fs.readFileSync(`/proc/${this.pid}/schedstat`, "utf8").split(" ")[1]) / 1e6;
+    } catch {
+      return 0;
+    }
   }
 
   async start() {
@@ -94,7 +104,7 @@ export class Gateway {
   async kill() {
     await this.#end("SIGKILL");
     this.#agent.destroy();
-    this.#agent = new http.Agent({ keepAlive: true });
+    this.#agent = newAgent();
   }
 
   /** Returns the exit code. */
@@ -150,6 +160,8 @@ export class Gateway {
   /** `fetch` over connections that `hangUp` closes; those of Node's own `fetch` stay open for a minute. */
   fetch = async (url, { method = "GET", headers, body, signal } = {}) => {
     const { pathname, search } = new URL(url);
+    // One signal of the client's ends all its requests.
+    if (signal) setMaxListeners(0, signal);
     const response = await this.open(method, pathname + search, {
       text: body ?? undefined,
       token: undefined,
@@ -176,6 +188,11 @@ export class Gateway {
   async rest(method, at, body, options = {}) {
     return await this.request(method, `/api/v1${at}`, { ...options, body });
   }
+}
+
+/** Few idle connections, so that descriptors follow the traffic of now, not the busiest moment so far. */
+function newAgent() {
+  return new http.Agent({ keepAlive: true, maxFreeSockets: 16 });
 }
 
 function textOf(body) {

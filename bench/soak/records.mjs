@@ -21,12 +21,18 @@ const violationsKept = 20;
 
 export class Records {
   calls = 0;
+  /** Milliseconds from a lost connection to the error that its caller got. */
+  lossMs = [];
+  /** How long the machine was too busy to run this process or the gateway, in sum: a call may take that much longer. */
+  lateMs = 0;
   outcomes = new Map();
   violations = [];
   violationCount = 0;
   /** Called with the text of each violation. */
   onViolation = () => {};
   #calls = new Map();
+  /** The numbers of calls that are still to be checked. */
+  #unsettled = new Set();
   #next = 1;
   #killedAt = [];
 
@@ -41,11 +47,13 @@ export class Records {
     const number = this.#next;
     this.#next += 1;
     this.calls += 1;
+    this.#unsettled.add(number);
     this.#calls.set(number, {
       device,
       act,
       deadlineMs,
       from: performance.now(),
+      lateMs: this.lateMs,
       ran: 0,
       end: undefined,
       callId: undefined,
@@ -68,16 +76,24 @@ export class Records {
     }
     call.ran += 1;
     if (call.device !== device) this.violation(`call ${number} to ${call.device} ran on ${device}`);
+    if (call.sent === false && !this.#unsettled.has(number))
+      this.violation(`call ${number} ended with ${call.end}, "not sent", and ran`);
     if (call.ran > 1) this.violation(`call ${number} ran ${call.ran} times on ${device}`);
+  }
+
+  /** The device drops its connection instead of answering. */
+  dropped(number) {
+    this.#calls.get(number).droppedAt = performance.now();
   }
 
   /**
    * The caller has its answer: `ok`, `tool_error`, an error code, `hung up` (it left), or `no gateway` (the connection
    * broke). `sent` is what an error says about it.
    */
-  ended(number, outcome, { callId, sent } = {}) {
+  ended(number, outcome, { callId, sent, via } = {}) {
     const call = this.#calls.get(number);
     const took = performance.now() - call.from;
+    const busyMs = this.lateMs - call.lateMs;
     if (call.end !== undefined) this.violation(`call ${number} was answered twice`);
     call.end = outcome;
     call.endedAt = Date.now();
@@ -87,9 +103,12 @@ export class Records {
     const own = ["ok", "tool_error", "hung up", "no gateway"];
     if (!own.includes(outcome) && !expectedCodes.has(outcome))
       this.violation(`call ${number} (${call.act}) to ${call.device} ended with ${outcome}`);
-    if (took > call.deadlineMs + slackMs)
+    if (outcome === "device_disconnected" && call.droppedAt !== undefined)
+      this.lossMs.push(performance.now() - call.droppedAt);
+    if (took > call.deadlineMs + slackMs + busyMs)
       this.violation(
-        `call ${number} was answered after ${Math.round(took)} ms; its deadline was ${call.deadlineMs} ms`,
+        `call ${number} (${call.act}) to ${call.device} over ${via} ended with ${outcome} after ${Math.round(took)} ms; ` +
+          `its deadline was ${call.deadlineMs} ms, and the machine was busy for ${Math.round(busyMs)} ms`,
       );
   }
 
@@ -107,19 +126,13 @@ export class Records {
     if (call.row === undefined || outcome === "ok") call.row = { callId, outcome, device };
   }
 
-  /** Calls that have no answer yet. */
-  get open() {
-    let open = 0;
-    for (const { end } of this.#calls.values()) if (end === undefined) open += 1;
-    return open;
-  }
-
-  /** Checks every call that ended before `until` and forgets it. */
+  /** Checks every call that ended before `until`. */
   settle(until = Number.POSITIVE_INFINITY) {
-    for (const [number, call] of this.#calls) {
+    for (const number of this.#unsettled) {
+      const call = this.#calls.get(number);
       const { end, endedAt, ran, row, sent, callId, device, act } = call;
       if (end === undefined || endedAt > until) continue;
-      this.#calls.delete(number);
+      this.#unsettled.delete(number);
       const named = `call ${number} (${act}) to ${device}`;
       if (end === "ok" && ran !== 1) this.violation(`${named} was acknowledged and ran ${ran} times`);
       if (sent === false && ran !== 0) this.violation(`${named} ended with ${end}, "not sent", and ran`);
@@ -138,7 +151,9 @@ export class Records {
 
   /** Calls without an answer, at the end of a run. */
   unanswered() {
-    for (const [number, { end, device, act }] of this.#calls)
+    for (const number of this.#unsettled) {
+      const { end, device, act } = this.#calls.get(number);
       if (end === undefined) this.violation(`call ${number} (${act}) to ${device} was never answered`);
+    }
   }
 }

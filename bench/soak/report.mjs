@@ -11,7 +11,7 @@ function figures({ rssMb, heapMb, externalMb, descriptors }) {
 
 function trend(name, value, bound) {
   if (value === undefined) return;
-  line(`  ${name}`, `${value.toFixed(3).padStart(8)}   bound ${bound}`);
+  line(`  ${name}`, `${value.toFixed(3).padStart(8)}${bound === undefined ? "" : `   bound ${bound}`}`);
 }
 
 export function printReport(report) {
@@ -31,6 +31,12 @@ export function printReport(report) {
     console.log(title);
     for (const [name, count] of Object.entries(counts)) line(`  ${name}`, count);
   }
+  const { lossMs } = report;
+  if (lossMs.count > 0)
+    line(
+      "lost connection to error, ms",
+      `p50 ${lossMs.p50.toFixed(1)}, p99 ${lossMs.p99.toFixed(1)}, most ${lossMs.most.toFixed(1)} (${lossMs.count})`,
+    );
   line("memory and descriptors", "     RSS       heap   external   descriptors");
   line("  at the start", figures(memory.start));
   line("  at the end of the traffic", figures(memory.end));
@@ -38,8 +44,10 @@ export function printReport(report) {
   line("  CPU time of the gateway", `${memory.end.cpuSeconds.toFixed(1)} s`);
   if (fits === undefined) console.log("no trend: the run was too short, or the gateway was restarted");
   else {
-    console.log("trend of the second half, a minute");
-    trend("RSS, MB", fits.rssMb, bounds.rssMbPerMinute);
+    console.log(`trend of the second half (${fits.collections} full collections), a minute`);
+    trend("RSS, MB", fits.rssMb);
+    trend("RSS after collections, MB", fits.rssFloorMb, bounds.rssMbPerMinute);
+    trend("heap, MB", fits.heapMb);
     trend("heap after collections, MB", fits.heapFloorMb, bounds.heapMbPerMinute);
     trend("descriptors", fits.descriptors, bounds.descriptorsPerMinute);
   }

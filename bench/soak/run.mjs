@@ -56,6 +56,14 @@ console.log(
   `seed ${options.seed}, ${options.devices} devices, ${options.rate} calls/s, ${options.minutes} min`,
 );
 const soak = new Soak(options, (line) => console.log(line));
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  process.once(signal, () => {
+    void soak.gateway.kill().then(() => {
+      soak.gateway.remove();
+      process.exit(1);
+    });
+  });
+}
 const report = await soak.run();
 if (values.json !== undefined) fs.writeFileSync(values.json, `${JSON.stringify(report, null, 1)}\n`);
 printReport(report);

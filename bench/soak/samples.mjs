@@ -25,39 +25,49 @@ export class Samples {
     clearInterval(this.#timer);
   }
 
+  /** The figures now, which do not become part of the trend. */
+  async look() {
+    return await look(this.#gateway);
+  }
+
   async take() {
-    const row = await look(this.#gateway);
+    const row = await this.look();
     this.rows.push({ minute: (performance.now() - this.#from) / 60_000, ...row });
     return row;
   }
 
-  /** Lines through the second half: change a minute of each figure. `undefined` for a short run. */
+  /**
+   * Lines through the second half: change a minute of each figure. `undefined` for a short run. Memory is read at its
+   * lowest between two full collections: V8 lets garbage grow by half before it collects, and only what is left counts.
+   */
   fits() {
     const end = this.rows.at(-1)?.minute ?? 0;
     const half = this.rows.filter(({ minute }) => minute >= end / 2);
     if (end < 2 * shortestFitMinutes) return undefined;
     return {
-      rssMb: slope(half, ({ rssMb }) => rssMb),
-      heapFloorMb: slope(floors(half), ({ heapMb }) => heapMb),
-      descriptors: slope(half, ({ descriptors }) => descriptors),
+      collections: (half.at(-1)?.collections ?? 0) - (half[0]?.collections ?? 0),
+      rssMb: slope(half, "rssMb"),
+      rssFloorMb: slope(floors(half, "rssMb"), "rssMb"),
+      heapMb: slope(half, "heapMb"),
+      heapFloorMb: slope(floors(half, "heapMb"), "heapMb"),
+      descriptors: slope(half, "descriptors"),
     };
   }
 }
 
-/** The least of each minute: what was left after a collection. */
-function floors(rows) {
-  const byMinute = new Map();
+/** The lowest row after each full collection. */
+function floors(rows, name) {
+  const lowest = new Map();
   for (const row of rows) {
-    const minute = Math.floor(row.minute);
-    const least = byMinute.get(minute);
-    if (least === undefined || row.heapMb < least.heapMb) byMinute.set(minute, row);
+    const least = lowest.get(row.collections);
+    if (least === undefined || row[name] < least[name]) lowest.set(row.collections, row);
   }
-  return [...byMinute.values()];
+  return [...lowest.values()];
 }
 
 /** Least squares. Rows without the figure are left out. */
-function slope(rows, read) {
-  const points = rows.map((row) => [row.minute, read(row)]).filter(([, y]) => Number.isFinite(y));
+function slope(rows, name) {
+  const points = rows.map((row) => [row.minute, row[name]]).filter(([, y]) => Number.isFinite(y));
   if (points.length < 2) return undefined;
   const mean = (index) => points.reduce((sum, point) => sum + point[index], 0) / points.length;
   const [meanX, meanY] = [mean(0), mean(1)];
@@ -69,8 +79,8 @@ function slope(rows, read) {
 async function look(gateway) {
   const { text } = await gateway.request("GET", "/metrics", {});
   const metric = (name) => {
-    const value = new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1];
-    return value === undefined ? undefined : Number(value);
+    const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));
+    return line === undefined ? undefined : Number(line.slice(name.length + 1));
   };
   const status = readIf(`/proc/${gateway.pid}/status`);
   const kilobytes = (name) => {
@@ -85,6 +95,8 @@ async function look(gateway) {
     heapTotalMb: metric("nodejs_heap_size_total_bytes") / mega,
     externalMb: metric("nodejs_external_memory_bytes") / mega,
     descriptors: countIf(`/proc/${gateway.pid}/fd`) ?? metric("process_open_fds"),
+    collections: metric('nodejs_gc_duration_seconds_count{kind="major"}') ?? 0,
+    lagMs: metric("nodejs_eventloop_lag_max_seconds") * 1_000,
     online: metric("tendon_devices_online"),
     cpuSeconds: metric("process_cpu_seconds_total"),
   };
