@@ -51,7 +51,7 @@ it("loses no call, runs none twice and frees what it opened, also after kill -9"
   expect(code, output).toBe(0);
   expect(report.restarts).toBe(1);
   expect(report.checks).toBe(1);
-  expect(report.outcomes["ok"]).toBeGreaterThan(50);
+  expect(report.outcomes["ok"]).toBeGreaterThan(20);
   expect(Object.keys(report.interfaces).sort()).toEqual([
     "MCP 2025-11-25",
     "MCP 2026-07-28",

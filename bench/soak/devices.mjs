@@ -41,6 +41,8 @@ function extraTool(variant) {
 /** A device of the quick kind. It reconnects until `stop`. */
 class QuickDevice {
   connected = false;
+  /** Why its last connection ended or failed. */
+  lastProblem = "";
   /** Part of the tool list, and changed by a reboot. */
   variant = 0;
   #fleet;
@@ -82,9 +84,12 @@ class QuickDevice {
       try {
         const { closed } = this.kind === "websocket" ? await this.#overWebSocket() : await this.#overMqtt();
         this.connected = true;
+        this.lastProblem = "connected";
         await closed;
-      } catch {
+        this.lastProblem = "lost";
+      } catch (error) {
         // The gateway is away, or closed the connection before the list was complete.
+        this.lastProblem = error.message;
       }
       this.connected = false;
       this.#send = () => {};

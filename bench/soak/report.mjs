@@ -44,7 +44,8 @@ export function printReport(report) {
   line("  CPU time of the gateway", `${memory.end.cpuSeconds.toFixed(1)} s`);
   if (fits === undefined) console.log("no trend: the run was too short, or the gateway was restarted");
   else {
-    console.log(`trend of the second half (${fits.collections} full collections), a minute`);
+    const judged = report.judged ? "" : "; not judged in runs of less than an hour";
+    console.log(`trend of the second half (${fits.collections} full collections), a minute${judged}`);
     trend("RSS, MB", fits.rssMb);
     trend("RSS after collections, MB", fits.rssFloorMb, bounds.rssMbPerMinute);
     trend("heap, MB", fits.heapMb);

@@ -9,7 +9,7 @@ that presence is right, and that memory and descriptors do not grow.
 
   npm run soak -- --minutes N [options]
 
-  --minutes N     how long calls are made; fractions are allowed (default 5)
+  --minutes N     how long calls are made; fractions are allowed (default 5). The trend of memory counts from 60 on
   --seed S        repeats the choices of a run (default: a new one, which the report names)
   --devices N     devices over WebSocket and MQTT, half each (default 100); nine virtual boards and a program are added
   --rate N        calls a second on average (default 30)

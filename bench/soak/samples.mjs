@@ -3,6 +3,7 @@ import fs from "node:fs";
 
 const everyMs = 5_000;
 const mega = 1_048_576;
+const youngGeneration = 'nodejs_heap_space_size_used_bytes{space="new"}';
 /** Lines are drawn through this much of a run at least; a shorter run shows nothing but the start. */
 const shortestFitMinutes = 3;
 
@@ -91,7 +92,8 @@ async function look(gateway) {
     rssMb: kilobytes("VmRSS") ?? metric("process_resident_memory_bytes") / mega,
     anonMb: kilobytes("RssAnon"),
     fileMb: kilobytes("RssFile"),
-    heapMb: metric("nodejs_heap_size_used_bytes") / mega,
+    // Without the young generation, which is mostly garbage.
+    heapMb: (metric("nodejs_heap_size_used_bytes") - (metric(youngGeneration) ?? 0)) / mega,
     heapTotalMb: metric("nodejs_heap_size_total_bytes") / mega,
     externalMb: metric("nodejs_external_memory_bytes") / mega,
     descriptors: countIf(`/proc/${gateway.pid}/fd`) ?? metric("process_open_fds"),
