@@ -13,7 +13,11 @@ const tools = [
   },
 ];
 
-export function answer(method) {
+const trueResult = { content: [{ type: "text", text: "true" }], isError: false };
+export const simple = { tools, call: () => trueResult };
+
+/** `behaviour.call` gets the parameters of a `tools/call`; a promise answers later, `undefined` never. */
+function answer({ method, params }, behaviour) {
   if (method === "initialize") {
     return {
       protocolVersion: "2024-11-05",
@@ -21,8 +25,18 @@ export function answer(method) {
       serverInfo: { name: "bench", version: "1.0.0" },
     };
   }
-  if (method === "tools/list") return { tools };
-  return { content: [{ type: "text", text: "true" }], isError: false };
+  if (method === "tools/list") return { tools: behaviour.tools };
+  return method === "tools/call" ? behaviour.call(params) : trueResult;
+}
+
+/** Sends the reply to a request, at once if the result is known. */
+export function respond({ id, method, params }, behaviour, send) {
+  const reply = (result) => {
+    if (result !== undefined) send({ jsonrpc: "2.0", id, result });
+  };
+  const result = answer({ method, params }, behaviour);
+  if (result instanceof Promise) void result.then(reply);
+  else reply(result);
 }
 
 export function macOf(index) {
@@ -30,7 +44,7 @@ export function macOf(index) {
 }
 
 /** Resolves when the gateway has listed it. */
-export function connectDevice(url, index) {
+export function connectDevice(url, index, behaviour = simple) {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, {
       perMessageDeflate: false,
@@ -38,14 +52,17 @@ export function connectDevice(url, index) {
     });
     let lists = 0;
     socket.on("error", reject);
+    socket.on("close", () => reject(new Error("the gateway closed the connection")));
     socket.on("open", () =>
       socket.send('{"type":"hello","version":1,"features":{"mcp":true},"transport":"websocket"}'),
     );
     socket.on("message", (data) => {
       const { type, session_id, payload } = JSON.parse(data.toString());
       if (type !== "mcp") return;
-      const reply = { jsonrpc: "2.0", id: payload.id, result: answer(payload.method) };
-      socket.send(JSON.stringify({ session_id, type: "mcp", payload: reply }));
+      respond(payload, behaviour, (reply) => {
+        if (socket.readyState === WebSocket.OPEN)
+          socket.send(JSON.stringify({ session_id, type: "mcp", payload: reply }));
+      });
       if (payload.method === "tools/list") {
         lists += 1;
         if (lists === 2) resolve(socket);

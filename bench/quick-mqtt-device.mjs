@@ -1,10 +1,10 @@
 // The lightest MQTT device that follows the rules: connects, never subscribes, answers what is pushed to it.
 import net from "node:net";
 import mqttPacket from "mqtt-packet";
-import { answer, macOf } from "./quick-device.mjs";
+import { macOf, respond, simple } from "./quick-device.mjs";
 
 /** Resolves when the broker has accepted it; `listed` when the gateway has read its tools. `onMessage`: all but MCP. */
-export function connectMqttDevice(settings, onMessage = () => {}) {
+export function connectMqttDevice(settings, onMessage = () => {}, behaviour = simple) {
   const [host, port] = settings.endpoint.split(":");
   const socket = net.connect(Number(port), host);
   socket.setNoDelay(true);
@@ -16,6 +16,7 @@ export function connectMqttDevice(settings, onMessage = () => {}) {
   });
   const accepted = new Promise((resolve, reject) => {
     socket.on("error", reject);
+    socket.on("close", () => reject(new Error("the gateway closed the connection")));
     parser.on("packet", (packet) => {
       if (packet.cmd === "connack") {
         if (packet.returnCode === 0) resolve({ socket, listed });
@@ -29,8 +30,10 @@ export function connectMqttDevice(settings, onMessage = () => {}) {
         onMessage(message);
         return;
       }
-      const reply = { jsonrpc: "2.0", id: payload.id, result: answer(payload.method) };
-      socket.write(publish(settings.publish_topic, { session_id: "", type: "mcp", payload: reply }));
+      respond(payload, behaviour, (reply) => {
+        if (socket.writable)
+          socket.write(publish(settings.publish_topic, { session_id: "", type: "mcp", payload: reply }));
+      });
       if (payload.method === "tools/list") {
         lists += 1;
         if (lists === 2) sayListed();

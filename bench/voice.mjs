@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import WebSocket from "ws";
 import { audioCipher } from "./audio-cipher.mjs";
 import { startServer } from "./process.mjs";
-import { answer, macOf } from "./quick-device.mjs";
+import { macOf, respond, simple } from "./quick-device.mjs";
 import { connectMqttDevice, publish } from "./quick-mqtt-device.mjs";
 
 const paceMs = 60;
@@ -60,8 +60,9 @@ function webSocketBoard(url, index, heard) {
       const { type, session_id, payload } = JSON.parse(data.toString());
       if (type === "hello") resolve({ speak: () => socket.send(stamped()), close: () => socket.terminate() });
       if (type !== "mcp") return;
-      const reply = { jsonrpc: "2.0", id: payload.id, result: answer(payload.method) };
-      socket.send(JSON.stringify({ session_id, type: "mcp", payload: reply }));
+      respond(payload, simple, (reply) =>
+        socket.send(JSON.stringify({ session_id, type: "mcp", payload: reply })),
+      );
     });
   });
 }

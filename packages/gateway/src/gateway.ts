@@ -10,7 +10,7 @@ import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
 import { drainBoards } from "./device/device.ts";
 import { openFileWarning } from "./open-files.ts";
 import { type DeviceCredentials, deviceSettings, type OtaSettings } from "./provisioning/provisioning.ts";
-import { type SecretFile, writeRunFile } from "./store/store.ts";
+import { asStartError, type SecretFile, writeRunFile } from "./store/store.ts";
 import { version } from "./version.ts";
 import {
   checkStart,
@@ -77,7 +77,7 @@ export async function startGateway(config: Config, options: StartOptions): Promi
     return await assemble(config, options, started);
   } catch (error) {
     for (const undo of started.reverse()) await undo();
-    throw error;
+    throw asStartError(error, config.storage === "sqlite:" ? `in ${config.data}` : "of `storage`");
   }
 }
 

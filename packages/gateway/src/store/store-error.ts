@@ -1,4 +1,4 @@
-import { TendonError } from "../errors.ts";
+import { StartError, TendonError } from "../errors.ts";
 
 /** `unavailable`: the database is unreachable, busy or full; a retry may succeed. `refused`: a retry fails again. */
 export type StoreFault = "unavailable" | "refused";
@@ -31,4 +31,12 @@ export class StoreError extends TendonError {
     this.reason = reason;
     this.permanent = permanent;
   }
+}
+
+/** A failure of the database while the gateway reads what it stored, as an error of the start with what to do about it. */
+export function asStartError(error: unknown, place: string): unknown {
+  if (!(error instanceof StoreError)) return error;
+  const damaged = /malformed|not a database/.test(error.reason);
+  const remedy = damaged ? "Restore it from a backup" : "Check the `storage` setting and the database";
+  return new StartError(`The database ${place} cannot be read (${error.reason}). ${remedy}.`);
 }

@@ -25,6 +25,7 @@ export type { Pairing } from "./pairings.ts";
 export { restoreBackup } from "./restore.ts";
 export { writeRunFile } from "./run-file.ts";
 export { isEmptySecret, readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";
+export { asStartError } from "./store-error.ts";
 export type { StoredEvent } from "./stored-events.ts";
 export type { StoredToken } from "./tokens.ts";
 export type { StoredPin } from "./tool-pins.ts";
