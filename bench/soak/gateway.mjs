@@ -12,7 +12,7 @@ const bin = fileURLToPath(new URL("../../packages/cli/bin/tendon.js", import.met
 const program = fileURLToPath(new URL("./program.mjs", import.meta.url));
 const startMs = 30_000;
 const stopMs = 10_000;
-const requestMs = 60_000;
+const requestMs = 150_000;
 
 export const programId = "counter";
 

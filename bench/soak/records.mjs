@@ -15,8 +15,8 @@ const expectedCodes = new Set([
   "device_unknown",
   "shutting_down",
 ]);
-/** A killed gateway may lose the history of its last moments; docs/operations/operate.md says how much. */
-const lostByKillMs = 1_000;
+/** A killed gateway may lose the last 100 ms of its history (docs/operations/operate.md); a busy machine writes later. */
+const lostByKillMs = 3_000;
 const violationsKept = 20;
 
 export class Records {
@@ -96,7 +96,8 @@ export class Records {
     const busyMs = this.lateMs - call.lateMs;
     if (call.end !== undefined) this.violation(`call ${number} was answered twice`);
     call.end = outcome;
-    call.endedAt = Date.now();
+    // A call that its caller left may go on until its deadline.
+    call.endedAt = Date.now() + (outcome === "hung up" ? call.deadlineMs + slackMs : 0);
     call.callId = callId;
     call.sent = sent;
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);

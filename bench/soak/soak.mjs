@@ -92,6 +92,11 @@ export class Soak {
       const last = await this.samples.take();
       await Promise.all([this.callers.stop(), this.disturbances.stop()]);
       await Promise.all([calling, disturbing]);
+      // Calls that their callers left.
+      await until(
+        async () => (await this.gateway.rest("GET", "/calls/running")).body.calls.length === 0,
+        settleMs,
+      );
       await this.#readHistory();
       this.records.settle();
       this.records.unanswered();
