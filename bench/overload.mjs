@@ -27,7 +27,7 @@ export async function benchOverload(seconds) {
   const most = await sustainable(run);
   console.log(`overload, ${connections} connections: the gateway serves ${Math.round(most)} calls/s at most`);
   console.log(
-    `${"".padEnd(14)}${["served/s", "of most", "p99 ms", "refused/s", "p99 ms", "healthz ms"].map((head) => head.padStart(12)).join("")}`,
+    `${"".padEnd(14)}${["served/s", "of most", "p50 ms", "p99 ms", "refused/s", "p50 ms", "p99 ms", "healthz", "at most"].map((head) => head.padStart(10)).join("")}`,
   );
   for (const factor of [0.5, 2, 4]) {
     const probe = probeHealth(server.url);
@@ -36,12 +36,15 @@ export async function benchOverload(seconds) {
     const cells = [
       result.okPerSecond.toFixed(0),
       (result.okPerSecond / most).toFixed(2),
+      percentile(result.ok, 0.5).toFixed(0),
       percentile(result.ok, 0.99).toFixed(0),
       (result.refused.length / seconds).toFixed(0),
+      percentile(result.refused, 0.5).toFixed(0),
       percentile(result.refused, 0.99).toFixed(0),
+      percentile(health, 0.5).toFixed(0),
       Math.max(...health).toFixed(0),
     ];
-    console.log(`${`${factor} x most`.padEnd(14)}${cells.map((cell) => cell.padStart(12)).join("")}`);
+    console.log(`${`${factor} x most`.padEnd(14)}${cells.map((cell) => cell.padStart(10)).join("")}`);
     const { unsent, unanswered, withoutRetryAfter, other } = result;
     const faults = Object.entries({ unsent, unanswered, withoutRetryAfter, other: other.length });
     for (const [what, count] of faults) if (count > 0) console.log(`  ${what}: ${count}`);
