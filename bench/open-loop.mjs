@@ -66,7 +66,8 @@ class Connection {
 
 /**
  * @param requestOf the bytes of the n-th request
- * @returns answers by kind, with the latencies of each in milliseconds, and how many requests found no free connection
+ * @returns the answers by kind, each with how long it took and when it was due, and how many requests found no free
+ *   connection
  */
 export async function openLoop({ port, connections, perSecond, seconds, requestOf }) {
   const free = [];
@@ -88,7 +89,7 @@ export async function openLoop({ port, connections, perSecond, seconds, requestO
     const { status, hasRetryAfter } = await connection.send(requestOf(index));
     running -= 1;
     const kind = status === 200 ? "ok" : status === 429 || status === 503 ? "refused" : "other";
-    result[kind].push(performance.now() - due);
+    result[kind].push({ tookMs: performance.now() - due, atMs: due - began });
     if (kind === "refused" && !hasRetryAfter) result.withoutRetryAfter += 1;
     if (connection.isOpen) free.push(connection);
   };

@@ -75,11 +75,13 @@ it("still serves requests in a turn that does not end", () => {
   expect(20_000 - refused).toBeGreaterThan(500);
 });
 
-it("serves everybody again after a turn without refusals", () => {
+it("goes on refusing after a turn with few requests, until the loop rests", () => {
   const loop = new Loop();
   loop.turn(1_000);
   expect(loop.turn(100)).toBeGreaterThan(0);
   expect(loop.turn(5)).toBe(0);
+  expect(loop.turn(100)).toBeGreaterThan(0);
+  loop.rest(10);
   expect(loop.turn(100)).toBe(0);
 });
 

@@ -53,7 +53,7 @@ export class OverloadGate {
   #crowdedAt = 0;
   #turnIsLong = false;
   #turnRefuses = false;
-  /** Set while every turn is long and the loop does not rest, and then until a turn needs no refusal. */
+  /** Set while every turn is long, and then until the loop rests: since when, and how long it had rested before. */
   #strain: { readonly since: number; readonly idle: number } | undefined;
   #isOverloaded = false;
 
@@ -87,7 +87,8 @@ export class OverloadGate {
     this.#turnIsLong = false;
     this.#turnRefuses = false;
     this.#loop.atTurnEnd(() => {
-      if (this.#isOverloaded ? !this.#turnRefuses : !this.#turnIsLong) this.#calm();
+      if (this.#turnRefuses) this.#strain = { since: now, idle: this.#loop.idle() };
+      else if (!this.#isOverloaded && !this.#turnIsLong) this.#calm();
       this.#turnBegan = undefined;
     });
   }
