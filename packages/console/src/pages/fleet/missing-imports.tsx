@@ -8,7 +8,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import type { ImportedRow } from "@tendon/protocol";
-import { useDeferredValue, useEffect, useId, useState } from "react";
+import { useDeferredValue, useEffect, useState } from "react";
 import { api, inPath } from "../../api/client.ts";
 import { importsQuery, missingImportsQuery } from "../../api/imports.ts";
 import { keys } from "../../api/queries.ts";
@@ -17,7 +17,7 @@ import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { SearchInput } from "../../ui/field.tsx";
-import { Icon } from "../../ui/icon.tsx";
+import { OpeningBar } from "../../ui/opening-bar.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Badge, SkeletonRows } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -26,32 +26,18 @@ export function MissingImports() {
   const { t, n } = useI18n();
   const { may } = useSession();
   const { data } = useQuery({ ...missingImportsQuery, enabled: may("provision") });
-  const [open, setOpen] = useState(false);
-  const id = useId();
   const total = data?.total ?? 0;
   if (total === 0) return null;
   return (
-    <section aria-label={t("imports.title")} className="mb-4 rounded-xl border border-line bg-surface">
-      <button
-        type="button"
-        aria-expanded={open}
-        aria-controls={id}
-        onClick={() => setOpen(!open)}
-        className="flex w-full items-center gap-2.5 rounded-xl px-4 py-2 text-left -outline-offset-2 hover:bg-raised"
-      >
-        <span className="text-soft">
-          <Icon name="fleet" size={15} />
-        </span>
-        <span className="min-w-0 flex-1 truncate font-medium">{n("imports.bar", total)}</span>
-        <span className="text-sm text-accent-deep">{t(open ? "pending.close" : "imports.open")}</span>
-        <span className={`text-soft transition-transform ${open ? "rotate-180" : ""}`}>
-          <Icon name="down" size={12} />
-        </span>
-      </button>
-      <div id={id} hidden={!open}>
-        {open && <Rows />}
-      </div>
-    </section>
+    <OpeningBar
+      label={t("imports.title")}
+      icon="fleet"
+      tone="text-soft"
+      text={n("imports.bar", total)}
+      action={(isOpen) => t(isOpen ? "pending.close" : "imports.open")}
+    >
+      <Rows />
+    </OpeningBar>
   );
 }
 

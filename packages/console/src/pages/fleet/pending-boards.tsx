@@ -2,7 +2,7 @@
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { Decided, PendingDevice, PendingList } from "@tendon/protocol";
-import { useId, useState } from "react";
+import { useState } from "react";
 import { Link } from "wouter";
 import { ApiError, api, inPath } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
@@ -12,6 +12,7 @@ import { deviceAddress } from "../../shell/navigation.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icon.tsx";
+import { OpeningBar } from "../../ui/opening-bar.tsx";
 import { Alert, ProblemNote } from "../../ui/problem.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -33,8 +34,6 @@ export function PendingBoards({ onApproved }: { readonly onApproved: (device: De
   const { t, n } = useI18n();
   const client = useQueryClient();
   const { data } = usePendingBoards();
-  const [open, setOpen] = useState(false);
-  const id = useId();
   const [code, setCode] = useState("");
   const decided = async (device: Decided) => {
     setCode("");
@@ -55,79 +54,63 @@ export function PendingBoards({ onApproved }: { readonly onApproved: (device: De
   if (data === undefined || data.total === 0) return null;
   const error = byCode.error ?? byId.error;
   return (
-    <section aria-label={t("pending.title")} className="mb-4 rounded-xl border border-line bg-surface">
-      <button
-        type="button"
-        aria-expanded={open}
-        aria-controls={id}
-        onClick={() => setOpen(!open)}
-        className="flex w-full items-center gap-2.5 rounded-xl px-4 py-2 text-left -outline-offset-2 hover:bg-raised"
-      >
-        <span className="text-warn">
-          <Icon name="clock" size={15} />
-        </span>
-        <span className="min-w-0 flex-1 truncate font-medium">{n("pending.bar", data.total)}</span>
-        <span className="text-sm text-accent-deep">{t(open ? "pending.close" : "pending.open")}</span>
-        <span className={`text-soft transition-transform ${open ? "rotate-180" : ""}`}>
-          <Icon name="down" size={12} />
-        </span>
-      </button>
-      <div id={id} hidden={!open}>
-        {open && (
-          <>
-            <div className="flex flex-col gap-3 px-4 pt-1 pb-3">
-              <p className="text-sm text-soft">{t("pending.lead")}</p>
-              <form
-                className="flex gap-2"
-                onSubmit={(event) => {
-                  event.preventDefault();
-                  byCode.mutate(code.replaceAll(/\D/g, ""));
-                }}
-              >
-                <TextInput
-                  aria-label={t("pending.code")}
-                  placeholder="123456"
-                  inputMode="numeric"
-                  autoComplete="off"
-                  maxLength={9}
-                  value={code}
-                  onChange={({ target }) => setCode(target.value)}
-                  className="max-w-32 font-mono"
-                />
-                <Button
-                  type="submit"
-                  look="primary"
-                  disabled={byCode.isPending || code.replaceAll(/\D/g, "").length !== 6}
-                >
-                  {t("pending.approve")}
-                </Button>
-              </form>
-              {byCode.error instanceof ApiError && byCode.error.code === "device_unknown" ? (
-                <Alert>
-                  <p className="font-medium">{t("pending.wrongCode")}</p>
-                  <p className="text-text">{t("pending.wrongCodeHint")}</p>
-                </Alert>
-              ) : (
-                error !== null && <ProblemNote error={error} />
-              )}
-            </div>
-            <ul className="divide-y divide-line border-t border-line">
-              {data.pending.slice(0, shownAtOnce).map((board) => (
-                <li
-                  key={board.device + board.since}
-                  className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5"
-                >
-                  <BoardDetails board={board} />
-                  <Button disabled={byId.isPending} onClick={() => byId.mutate(board.device)}>
-                    {t("pending.approveThis")}
-                  </Button>
-                </li>
-              ))}
-            </ul>
-          </>
+    <OpeningBar
+      label={t("pending.title")}
+      icon="clock"
+      tone="text-warn"
+      text={n("pending.bar", data.total)}
+      action={(isOpen) => t(isOpen ? "pending.close" : "pending.open")}
+    >
+      <div className="flex flex-col gap-3 px-4 pt-1 pb-3">
+        <p className="text-sm text-soft">{t("pending.lead")}</p>
+        <form
+          className="flex gap-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            byCode.mutate(code.replaceAll(/\D/g, ""));
+          }}
+        >
+          <TextInput
+            aria-label={t("pending.code")}
+            placeholder="123456"
+            inputMode="numeric"
+            autoComplete="off"
+            maxLength={9}
+            value={code}
+            onChange={({ target }) => setCode(target.value)}
+            className="max-w-32 font-mono"
+          />
+          <Button
+            type="submit"
+            look="primary"
+            disabled={byCode.isPending || code.replaceAll(/\D/g, "").length !== 6}
+          >
+            {t("pending.approve")}
+          </Button>
+        </form>
+        {byCode.error instanceof ApiError && byCode.error.code === "device_unknown" ? (
+          <Alert>
+            <p className="font-medium">{t("pending.wrongCode")}</p>
+            <p className="text-text">{t("pending.wrongCodeHint")}</p>
+          </Alert>
+        ) : (
+          error !== null && <ProblemNote error={error} />
         )}
       </div>
-    </section>
+      <ul className="divide-y divide-line border-t border-line">
+        {data.pending.slice(0, shownAtOnce).map((board) => (
+          <li
+            key={board.device + board.since}
+            className="flex flex-wrap items-center justify-between gap-3 px-4 py-2.5"
+          >
+            <BoardDetails board={board} />
+            <Button disabled={byId.isPending} onClick={() => byId.mutate(board.device)}>
+              {t("pending.approveThis")}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </OpeningBar>
   );
 }
 
