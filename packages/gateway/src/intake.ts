@@ -112,28 +112,8 @@ export class FlooderRefused extends TendonError {
 }
 
 /** Devices that were cut off. Without a rest, each return would cost as much as the flood that it may send. */
-export class Flooders {
-  readonly #clock: Clock;
-  /** When each may return, oldest first. */
-  readonly #returns = new Map<string, number>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  cutOff(deviceId: string): void {
-    this.#returns.delete(deviceId);
-    this.#returns.set(deviceId, this.#clock.monotonic() + limits.floodRestMs.max);
-    const [oldest] = this.#returns.size > limits.throttledSources.max ? this.#returns.keys() : [];
-    if (oldest !== undefined) this.#returns.delete(oldest);
-  }
-
-  /** Throws if the device may not return yet. */
-  requireRest(deviceId: string): void {
-    const at = this.#returns.get(deviceId);
-    if (at === undefined) return;
-    const waitMs = at - this.#clock.monotonic();
-    if (waitMs > 0) throw new FlooderRefused(waitMs);
-    this.#returns.delete(deviceId);
-  }
+export interface Flooders {
+  cutOff(deviceId: string): void;
+  /** Throws `FlooderRefused` if the device may not return yet. */
+  requireRest(deviceId: string): void;
 }

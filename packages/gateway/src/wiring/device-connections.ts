@@ -1,7 +1,10 @@
 /** Opens the device transports: WebSocket and MQTT for boards, stdio for the programs of the configuration. */
 
 import { randomUUID } from "node:crypto";
+import { limits } from "@tendon/protocol";
+import { Throttle } from "../access/access.ts";
 import type { Addresses } from "../addresses.ts";
+import type { Clock } from "../clock.ts";
 import { type Config, inheritedEnvironment } from "../config/config.ts";
 import {
   BoardSession,
@@ -16,7 +19,7 @@ import {
   StdioDevice,
   WebSocketDevices,
 } from "../device/device.ts";
-import { Flooders } from "../intake.ts";
+import { FlooderRefused, type Flooders } from "../intake.ts";
 import type { Foundation, Started } from "./foundation.ts";
 import type { Modules } from "./modules.ts";
 
@@ -38,7 +41,7 @@ export async function openDeviceConnections(
 ): Promise<DeviceConnections> {
   const { fleet } = services;
   const frames = new FrameLog(clock);
-  const flooders = new Flooders(clock);
+  const flooders = countFlooders(clock);
   const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
   if (voice === undefined) started.push(() => audio.stop());
   const open = (identity: DeviceIdentity, link: DeviceLink) => {
@@ -91,5 +94,16 @@ export async function openDeviceConnections(
     flooders,
     openMqtt: (identity, connection) => openMqttDevice(identity, connection, { open }),
     stopPrograms,
+  };
+}
+
+function countFlooders(clock: Clock): Flooders {
+  const floods = new Throttle(clock, { burst: 1, everyMs: limits.floodRestMs.max });
+  return {
+    cutOff: (deviceId) => void floods.count(deviceId),
+    requireRest(deviceId) {
+      const waitMs = floods.waitMs(deviceId);
+      if (waitMs > 0) throw new FlooderRefused(waitMs);
+    },
   };
 }
