@@ -16,6 +16,17 @@ export function problemOf(error: TendonError): Problem {
   };
 }
 
+/** The problem document as an answer for Node's own HTTP server. */
+export function problemAnswer(error: TendonError) {
+  const problem = problemOf(error);
+  const body = JSON.stringify(problem);
+  const headers = {
+    "content-type": "application/problem+json",
+    "content-length": Buffer.byteLength(body),
+  };
+  return { status: problem.status, headers, body };
+}
+
 /** Answers on a socket that has no HTTP response, as before an upgrade, and ends the connection. */
 export function refuseOnSocket(socket: Duplex, error: TendonError, headers: readonly string[] = []): void {
   const problem = problemOf(error);

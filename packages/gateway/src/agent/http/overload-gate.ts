@@ -4,10 +4,12 @@
  * long for longer than a burst, a turn begins requests only for a while and refuses the others. Refusals are sent at the
  * end of the turn: otherwise their callers would ask again within it, and it would not end.
  */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import type { Server } from "node:http";
 import { Batch } from "../../batch.ts";
+import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
-import { problemOf } from "../../problem-document.ts";
+import { problemAnswer } from "../../problem-document.ts";
+import { onePerSecond, type Response, standBefore } from "./request-listener.ts";
 
 /** With fewer requests in a turn, it is not the requests that make it long. */
 const crowd = 32;
@@ -22,7 +24,6 @@ const roundMs = 3 * turnBudgetMs;
 /** A loop that waited for work as long as this has caught up. */
 const restMs = 10;
 const retryAfterMs = 1_000;
-const reportEveryMs = 1_000;
 
 export interface LoopTimes {
   /** Milliseconds. */
@@ -44,15 +45,19 @@ const ownLoop: LoopTimes = {
   atTurnEnd: (run) => void setImmediate(run),
 };
 
+interface Turn {
+  readonly began: number;
+  requests: number;
+  /** The CPU time when it became a crowd. */
+  crowdedAt: number;
+  isLong: boolean;
+  refuses: boolean;
+}
+
 /** Whether a turn may begin one more request. */
 export class OverloadGate {
   readonly #loop: LoopTimes;
-  #turnBegan: number | undefined;
-  #turnRequests = 0;
-  /** The CPU time when the turn became a crowd. */
-  #crowdedAt = 0;
-  #turnIsLong = false;
-  #turnRefuses = false;
+  #turn: Turn | undefined;
   /** Set while every turn is long, and then until the loop rests: since when, and how long it had rested before. */
   #strain: { readonly since: number; readonly idle: number } | undefined;
   #isOverloaded = false;
@@ -63,34 +68,35 @@ export class OverloadGate {
 
   admits(): boolean {
     const now = this.#loop.now();
-    if (this.#turnBegan === undefined) this.#begin(now);
-    this.#turnRequests += 1;
-    if (this.#turnRequests < crowd) return true;
-    if (this.#turnRequests === crowd) this.#crowdedAt = this.#loop.cpu();
-    const spent = now - (this.#turnBegan ?? now);
-    if (spent >= longTurnMs && this.#loop.cpu() - this.#crowdedAt >= longTurnMs) this.#noteLongTurn(now);
+    this.#turn ??= this.#begin(now);
+    const turn = this.#turn;
+    turn.requests += 1;
+    if (turn.requests < crowd) return true;
+    if (turn.requests === crowd) turn.crowdedAt = this.#loop.cpu();
+    const spent = now - turn.began;
+    if (spent >= longTurnMs && this.#loop.cpu() - turn.crowdedAt >= longTurnMs) this.#noteLong(turn, now);
     if (!this.#isOverloaded || spent % roundMs < turnBudgetMs) return true;
-    this.#turnRefuses = true;
+    turn.refuses = true;
     return false;
   }
 
-  #noteLongTurn(now: number): void {
-    this.#turnIsLong = true;
-    this.#strain ??= { since: this.#turnBegan ?? now, idle: this.#loop.idle() };
+  #noteLong(turn: Turn, now: number): void {
+    turn.isLong = true;
+    this.#strain ??= { since: turn.began, idle: this.#loop.idle() };
     if (now - this.#strain.since >= burstMs) this.#isOverloaded = true;
   }
 
-  #begin(now: number): void {
+  #begin(now: number): Turn {
     if (this.#strain !== undefined && this.#loop.idle() - this.#strain.idle >= restMs) this.#calm();
-    this.#turnBegan = now;
-    this.#turnRequests = 0;
-    this.#turnIsLong = false;
-    this.#turnRefuses = false;
-    this.#loop.atTurnEnd(() => {
-      if (this.#turnRefuses) this.#strain = { since: now, idle: this.#loop.idle() };
-      else if (!this.#isOverloaded && !this.#turnIsLong) this.#calm();
-      this.#turnBegan = undefined;
-    });
+    this.#loop.atTurnEnd(() => this.#end());
+    return { began: now, requests: 0, crowdedAt: 0, isLong: false, refuses: false };
+  }
+
+  #end(): void {
+    const turn = this.#turn;
+    this.#turn = undefined;
+    if (turn?.refuses === true) this.#strain = { since: turn.began, idle: this.#loop.idle() };
+    else if (!this.#isOverloaded && turn?.isLong !== true) this.#calm();
   }
 
   #calm(): void {
@@ -100,35 +106,28 @@ export class OverloadGate {
 }
 
 export interface OverloadOptions {
+  readonly clock: Clock;
   /** Paths that are never refused. */
   readonly exempt: readonly string[];
   /** Called for each refused request. `from` is its address, at most once a second: a flood must not fill the log. */
   readonly onRefused: (from: string | undefined) => void;
 }
 
-/** Puts the gate before the server's only request listener. */
-export function refuseExcess(server: Server, { exempt, onRefused }: OverloadOptions): void {
-  const [listener] = server.listeners("request") as RequestListener[];
-  if (listener === undefined) throw new TypeError("the server has no listener for requests");
-  const handle = listener.bind(server);
+export function refuseExcess(server: Server, { clock, exempt, onRefused }: OverloadOptions): void {
   const gate = new OverloadGate();
   const refused = new Batch(refuse, Number.POSITIVE_INFINITY);
-  let reportedAt = Number.NEGATIVE_INFINITY;
-  server.removeAllListeners("request");
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+  const isLogged = onePerSecond(clock);
+  standBefore(server, (next) => (request, response) => {
     if (gate.admits() || exempt.some((prefix) => request.url?.startsWith(prefix) === true)) {
-      handle(request, response);
+      next(request, response);
       return;
     }
     refused.add(response);
-    const now = performance.now();
-    const isReported = now - reportedAt >= reportEveryMs;
-    if (isReported) reportedAt = now;
-    onRefused(isReported ? request.socket.remoteAddress : undefined);
+    onRefused(isLogged() ? request.socket.remoteAddress : undefined);
   });
 }
 
-function refuse(response: ServerResponse): void {
+function refuse(response: Response): void {
   response.writeHead(refusal.status, refusal.headers).end(refusal.body);
 }
 
@@ -136,16 +135,14 @@ function refuse(response: ServerResponse): void {
 const refusal = describeRefusal();
 
 function describeRefusal() {
-  const problem = problemOf(
-    new TendonError("busy", "the gateway has more requests than it can serve; retry later", { retryAfterMs }),
-  );
-  const body = JSON.stringify(problem);
-  const headers = {
-    "content-type": "application/problem+json",
-    "content-length": Buffer.byteLength(body),
+  const error = new TendonError("busy", "the gateway has more requests than it can serve; retry later", {
+    retryAfterMs,
+  });
+  const { headers, ...answer } = problemAnswer(error);
+  const more = {
     "retry-after": String(retryAfterMs / 1_000),
     "x-content-type-options": "nosniff",
     "cache-control": "no-store",
   };
-  return { status: problem.status, headers, body };
+  return { ...answer, headers: { ...headers, ...more } };
 }

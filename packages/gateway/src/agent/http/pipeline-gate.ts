@@ -3,13 +3,11 @@
  * requests of a connection run at once; the others wait, and reading pauses. Node itself starts every request of a chunk,
  * which can be thousands. When the connection closes, it leaves all but the first running.
  */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { limits } from "@tendon/protocol";
 import type { Clock } from "../../clock.ts";
-
-type Response = ServerResponse<IncomingMessage>;
-type Handle = (request: IncomingMessage, response: Response) => void;
+import { type Handle, onePerSecond, type Response, standBefore } from "./request-listener.ts";
 
 export interface GateOptions {
   readonly clock: Clock;
@@ -20,15 +18,13 @@ export interface GateOptions {
 const measureEveryMs = 1_000;
 const resumeBelow = limits.pipelinedRequests.max / 2;
 
-/** Puts the gate before the server's only request listener. */
 export function boundPipelines(server: Server, options: GateOptions): void {
-  const [listener] = server.listeners("request") as RequestListener[];
-  if (listener === undefined) throw new TypeError("the server has no listener for requests");
-  const gate = new PipelineGate(listener.bind(server), options);
-  server.removeAllListeners("request");
-  server.on("request", (request, response) => gate.take(request, response));
-  const timer = options.clock.every(measureEveryMs, () => gate.boundUnsent());
-  server.once("close", () => timer.cancel());
+  standBefore(server, (next) => {
+    const gate = new PipelineGate(next, options);
+    const timer = options.clock.every(measureEveryMs, () => gate.boundUnsent());
+    server.once("close", () => timer.cancel());
+    return (request, response) => gate.take(request, response);
+  });
 }
 
 /** The requests of one connection. */
@@ -54,12 +50,13 @@ class PipelineGate {
   readonly #pipelines = new Map<Socket, Pipeline>();
   readonly #handle: Handle;
   readonly #options: GateOptions;
+  readonly #isLogged: () => boolean;
   #waiting = 0;
-  #reportedAt = Number.NEGATIVE_INFINITY;
 
   constructor(handle: Handle, options: GateOptions) {
     this.#handle = handle;
     this.#options = options;
+    this.#isLogged = onePerSecond(options.clock);
   }
 
   take(request: IncomingMessage, response: Response): void {
@@ -125,10 +122,7 @@ class PipelineGate {
     }
     const amount = amountOf(largest);
     const { socket } = largest;
-    const now = this.#options.clock.monotonic();
-    const report = now - this.#reportedAt >= measureEveryMs;
-    if (report) this.#reportedAt = now;
-    this.#options.onCut(report ? socket.remoteAddress : undefined);
+    this.#options.onCut(this.#isLogged() ? socket.remoteAddress : undefined);
     this.#end(largest);
     socket.destroy();
     return amount;

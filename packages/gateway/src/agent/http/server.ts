@@ -92,7 +92,8 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       ? { http: nodeOptions }
       : { https: { ...nodeOptions, ...settings.tls, handshakeTimeout: handshakeMs } }) as object),
   }).withTypeProvider<TypeBoxTypeProvider>();
-  refuseExcess(http.server as Server, { exempt: notRefused, onRefused: settings.onRefused });
+  const { clock, onRefused } = settings;
+  refuseExcess(http.server as Server, { clock, exempt: notRefused, onRefused });
   refuseExpectations(http.server as Server);
   boundPipelines(http.server as Server, { clock: settings.clock, onCut: settings.onCut });
   endSilentConnections(http.server, settings.clock, settings.tls !== undefined);

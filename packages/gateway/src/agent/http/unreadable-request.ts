@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import { TendonError } from "../../errors.ts";
-import { problemOf, refuseOnSocket } from "../../problem-document.ts";
+import { problemAnswer, refuseOnSocket } from "../../problem-document.ts";
 
 /**
  * Answers what Node cannot parse as a request, and closes the connection. No route and no error handler sees it, so it
@@ -9,9 +9,12 @@ import { problemOf, refuseOnSocket } from "../../problem-document.ts";
  */
 export function refuseUnreadable({ code }: { readonly code?: string }, socket: Socket): void {
   if (code === "ECONNRESET" || socket.destroyed) return;
-  if (socket.writable) refuseOnSocket(socket, refusalOf(code));
   // What the client goes on to send is not read.
-  socket.destroySoon();
+  if (!socket.writable) socket.destroy();
+  else {
+    socket.once("finish", () => socket.destroy());
+    refuseOnSocket(socket, refusalOf(code));
+  }
 }
 
 function refusalOf(code: string | undefined): TendonError {
@@ -26,12 +29,7 @@ function refusalOf(code: string | undefined): TendonError {
 export function refuseExpectations(server: Server): void {
   server.on("checkExpectation", (_request, response) => {
     const error = new TendonError("bad_request", "only `Expect: 100-continue` is supported", { status: 417 });
-    const body = JSON.stringify(problemOf(error));
-    response.writeHead(417, {
-      "content-type": "application/problem+json",
-      "content-length": Buffer.byteLength(body),
-      connection: "close",
-    });
-    response.end(body);
+    const { status, headers, body } = problemAnswer(error);
+    response.writeHead(status, { ...headers, connection: "close" }).end(body);
   });
 }
