@@ -25,6 +25,9 @@ export default class SuiteReporter {
         console.log(`     skipped: ${test.fullName}${result.note ? `: ${result.note}` : ""}`);
       if (result.state === "failed") this.printFailure(test.fullName, result.errors, name);
     }
+    for (const suite of module.children.allSuites()) {
+      if (suite.errors().length > 0) this.printFailure(suite.fullName, suite.errors(), name);
+    }
     const own = module.errors();
     if (own.length > 0) this.printFailure("(suite)", own, name);
   }

@@ -69,3 +69,12 @@ it("does not count what happens before a gateway is ready or after it has stoppe
   watchThisTest();
   expect(await stallUntilSeen()).toHaveLength(1);
 });
+
+it("does not count a gateway that the tests of another file left behind", async () => {
+  stallWatch.watch({ stop: async () => {} });
+  stallWatch.startOver();
+  keepBusy(600);
+  await nextTurn(0);
+  watchThisTest();
+  expect(await stallUntilSeen()).toHaveLength(1);
+});

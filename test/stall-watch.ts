@@ -20,13 +20,24 @@ class StallWatch {
   #isStarted = false;
   #timer: NodeJS.Timeout | undefined;
   #gateways = 0;
+  /** Counts the test files of this process. */
+  #file = 0;
+
+  /** Forgets gateways that tests of another file left behind: what they do is not this file's fault. */
+  startOver(): void {
+    this.#file += 1;
+    this.#gateways = 0;
+    this.#pause();
+    this.take();
+  }
 
   /** Watches from now on until the gateway stops. */
   watch<G extends { stop(): Promise<void> }>(gateway: G): G {
     this.#begin();
+    const file = this.#file;
     let isWatched = true;
     const stop = async () => {
-      if (isWatched) this.#end();
+      if (isWatched && file === this.#file) this.#end();
       isWatched = false;
       await gateway.stop();
     };

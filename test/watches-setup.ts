@@ -7,6 +7,7 @@ import { secretWatch } from "./secret-watch.ts";
 import { stallWatch } from "./stall-watch.ts";
 
 secretWatch.startOver();
+stallWatch.startOver();
 
 afterEach(() => {
   expect(secretWatch.leaks()).toEqual([]);
