@@ -61,7 +61,11 @@ describe("GET /imports", () => {
       total: 3,
     });
     await connect(site, firstDevice);
-    await until(async () => (await ids(site, "?connected=true")).length === 1, "the device has connected");
+    // Rows and total are read one after the other, and the device may connect in between.
+    await until(async () => {
+      const { body } = await site.rest("GET", "/imports?connected=true");
+      return (body["imports"] as unknown[]).length === 1;
+    }, "the device has connected");
     expect(await ids(site, "?connected=true")).toEqual([firstDevice]);
     expect(await ids(site, "?connected=false")).toEqual([second, third]);
     expect(await ids(site, "?connected=false&tag=line-8")).toEqual([third]);
