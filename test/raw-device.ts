@@ -117,9 +117,10 @@ export class RawDevice {
     await this.list(tools, userTools);
   }
 
+  /** Answers both lists: with user-only tools, and without them. Its user-only tools have no annotation. */
   async list(tools: readonly ToolEntry[], userTools: readonly ToolEntry[] = []): Promise<void> {
-    this.reply((await this.nextRequest("tools/list")).id, { tools });
     this.reply((await this.nextRequest("tools/list")).id, { tools: [...tools, ...userTools] });
+    this.reply((await this.nextRequest("tools/list")).id, { tools });
   }
 
   reply(id: number, result: unknown): void {

@@ -30,18 +30,31 @@ export function listingScenarios(transport: DeviceTransport): void {
   }
 
   describe("listing", () => {
-    it("[MCP-3] reads all pages twice, with the flag on every page of the second time", async () => {
+    it("[MCP-3] reads all pages with the flag on each, and again without it", async () => {
       const { site, device } = await initialised();
-      await page(device, {}, [tool("a")], "b");
-      await page(device, { cursor: "b" }, [tool("b")], "c");
-      await page(device, { cursor: "c" }, [tool("c")]);
       await page(device, { withUserTools: true }, [tool("a")], "b");
       await page(device, { withUserTools: true, cursor: "b" }, [tool("b"), tool("c")], "u");
       await page(device, { withUserTools: true, cursor: "u" }, [tool("u")]);
+      await page(device, {}, [tool("a")], "b");
+      await page(device, { cursor: "b" }, [tool("b")], "c");
+      await page(device, { cursor: "c" }, [tool("c")]);
       await site.listed(device.id);
       const { body } = await site.rest("GET", `/devices/${device.id}/tools`);
       expect((body["tools"] as ToolEntry[]).map(({ name }) => name)).toEqual(["a", "b", "c"]);
       expect(await site.toolNames(device.id)).toEqual(["a", "b", "c", "u"]);
+    });
+
+    it("[MCP-3] reads the pages once if the firmware marks its user-only tools", async () => {
+      const { site, device } = await initialised();
+      const name = "self.get_system_info";
+      const marked = { ...tool(name), annotations: { audience: ["user"] } };
+      await page(device, { withUserTools: true }, [tool("a")], name);
+      await page(device, { withUserTools: true, cursor: name }, [marked]);
+      await site.listed(device.id);
+      expect(await device.quiet()).toEqual([]);
+      const { body } = await site.rest("GET", `/devices/${device.id}/tools`);
+      expect((body["tools"] as ToolEntry[]).map((listed) => listed.name)).toEqual(["a"]);
+      expect(await site.toolNames(device.id)).toEqual(["a", name]);
     });
 
     it("[DEV-14] is the last unsolicited request", async () => {
@@ -75,21 +88,21 @@ export function listingScenarios(transport: DeviceTransport): void {
 
     it("[MCP-4] stops at a repeated cursor, and keeps the tools so far", async () => {
       const { site, device } = await initialised();
-      await page(device, {}, [tool("a")], "b");
-      await page(device, { cursor: "b" }, [tool("b")], "b");
       await page(device, { withUserTools: true }, [tool("a")], "b");
       await page(device, { withUserTools: true, cursor: "b" }, [tool("b"), tool("u")], "b");
       await page(device, { withUserTools: true, cursor: "self.get_system_info" }, []);
+      await page(device, {}, [tool("a")], "b");
+      await page(device, { cursor: "b" }, [tool("b")], "b");
       expect(await problemOf(site, device)).toContain('the cursor "b" was repeated');
       expect(await site.toolNames(device.id)).toEqual(["a", "b", "u"]);
     });
 
     it("[MCP-4] stops at an error in the middle and reports the device's message", async () => {
       const { site, device } = await initialised();
+      await page(device, { withUserTools: true }, [tool("a"), tool("u")]);
       await page(device, {}, [tool("a")], "gone");
       const words = "Failed to add tool  because of payload size limit";
       device.refuse((await device.nextRequest("tools/list")).id, words);
-      await page(device, { withUserTools: true }, [tool("a"), tool("u")]);
       // The first user-only tool of stock firmware was reached, so no other cursor is tried.
       expect(await problemOf(site, device)).toBe(`page 2: ${words}`);
       expect(await site.toolNames(device.id)).toEqual(["a", "u"]);
@@ -98,14 +111,14 @@ export function listingScenarios(transport: DeviceTransport): void {
     it("[MCP-4] gets past an oversize tool to the firmware's user-only tools", async () => {
       const { site, device } = await initialised();
       const words = "Failed to add tool self.huge because of payload size limit";
-      await page(device, {}, [tool("a")], "self.huge");
-      device.refuse((await device.nextRequest("tools/list")).id, words);
       await page(device, { withUserTools: true }, [tool("a")], "self.huge");
       device.refuse((await device.nextRequest("tools/list")).id, words);
       await page(device, { withUserTools: true, cursor: "self.get_system_info" }, [
         tool("self.get_system_info"),
         tool("self.reboot"),
       ]);
+      await page(device, {}, [tool("a")], "self.huge");
+      device.refuse((await device.nextRequest("tools/list")).id, words);
       expect(await problemOf(site, device)).toContain("self.huge");
       expect(await site.toolNames(device.id)).toEqual(["a", "self.get_system_info", "self.reboot"]);
     });
@@ -114,9 +127,9 @@ export function listingScenarios(transport: DeviceTransport): void {
       "[MCP-4] treats %j as a malformed page and keeps the earlier ones",
       async (result) => {
         const { site, device } = await initialised();
+        await page(device, { withUserTools: true }, [tool("a")]);
         await page(device, {}, [tool("a")], "b");
         device.reply((await device.nextRequest("tools/list")).id, result);
-        await page(device, { withUserTools: true }, [tool("a")]);
         expect(await problemOf(site, device)).toBe("page 2: the reply has no list of tools");
         expect(await site.toolNames(device.id)).toEqual(["a"]);
       },
@@ -131,9 +144,9 @@ export function listingScenarios(transport: DeviceTransport): void {
           await page(device, { ...params, ...cursor }, [tool(`t${at}`)], next);
         }
       };
-      await pages({}, 200, true);
       await pages({ withUserTools: true }, 256, false);
       await page(device, { withUserTools: true, cursor: "self.get_system_info" }, []);
+      await pages({}, 200, true);
       expect(await problemOf(site, device)).toBe("more than 256 pages");
       expect((await site.toolNames(device.id)).length).toBe(256);
     });
@@ -141,9 +154,9 @@ export function listingScenarios(transport: DeviceTransport): void {
     it("[MCP-4] accepts at most 1,000 tools", async () => {
       const { site, device } = await initialised();
       const many = Array.from({ length: 1_001 }, (_, at) => ({ name: `t${at}`, inputSchema: {} }));
+      await page(device, { withUserTools: true }, many.slice(0, 10));
       await page(device, {}, many.slice(0, 600), "t600");
       await page(device, { cursor: "t600" }, many.slice(600));
-      await page(device, { withUserTools: true }, many.slice(0, 10));
       expect(await problemOf(site, device)).toBe("more than 1000 tools");
       expect((await site.toolNames(device.id)).length).toBeLessThanOrEqual(1_001);
     });
@@ -151,10 +164,10 @@ export function listingScenarios(transport: DeviceTransport): void {
     it("[MCP-7] keeps the list and retries after 5 s without an answer", async () => {
       const clock = new ManualClock();
       const { site, device } = await initialised({ clock });
-      await page(device, {}, [tool("a")], "b");
+      await page(device, { withUserTools: true }, [tool("a")], "b");
       await device.nextRequest("tools/list");
       clock.advance(20_000);
-      await page(device, { withUserTools: true }, [tool("a")]);
+      await page(device, {}, [tool("a")]);
       expect(await problemOf(site, device)).toContain("no answer within 20000 ms");
       expect(await site.toolNames(device.id)).toEqual(["a"]);
       clock.advance(5_000);
@@ -238,7 +251,7 @@ export function listingScenarios(transport: DeviceTransport): void {
       const request = await device.nextRequest("tools/list");
       for (let count = 0; count < 5; count += 1) device.notify("notifications/tools/list_changed");
       device.reply(request.id, { tools: [tool("a")] });
-      await page(device, { withUserTools: true }, [tool("a")]);
+      await page(device, {}, [tool("a")]);
       await site.listed(device.id);
       expect(await device.quiet()).toEqual([]);
       clock.advance(1_000);
@@ -289,9 +302,9 @@ export function listingScenarios(transport: DeviceTransport): void {
       const device = await site.join({ transport, tools: [tool("a"), tool("b")] });
       device.notify("notifications/tools/list_changed");
       const changed = { ...tool("a"), description: "Does it better" };
+      await page(device, { withUserTools: true }, [changed]);
       await page(device, {}, [changed], "b");
       device.refuse((await device.nextRequest("tools/list")).id, "out of memory");
-      await page(device, { withUserTools: true }, [changed]);
       expect(await problemOf(site, device)).toContain("out of memory");
       const { body } = await site.rest("GET", `/devices/${device.id}/tools`);
       expect(body["tools"]).toEqual([

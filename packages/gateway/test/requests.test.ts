@@ -1,20 +1,20 @@
 /** What public interfaces cannot test: the limits of ids and of late answers. */
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../../../test/manual-clock.ts";
-import { Requests, randomFirstId } from "../src/device/requests.ts";
+import { type RequestConnection, Requests, randomFirstId } from "../src/device/requests.ts";
 
 function makeRequests(firstId: number) {
   const sent: number[] = [];
   const late: string[] = [];
   const strays: true[] = [];
-  const requests = new Requests({
+  const connection: RequestConnection = {
     clock: new ManualClock(),
     queueLimit: 32,
-    firstId,
-    send: (payload) => sent.push(Number(payload["id"])) > 0,
-    onLate: (call) => late.push(call.callId),
-    onUnexpectedReply: () => strays.push(true),
-  });
+    sendRequest: (payload) => sent.push(Number(payload["id"])) > 0,
+    repliedLate: (call) => late.push(call.callId),
+    repliedUnexpectedly: () => strays.push(true),
+  };
+  const requests = new Requests(connection, firstId);
   return { requests, sent, late, strays };
 }
 

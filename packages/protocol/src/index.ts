@@ -166,7 +166,9 @@ export { type ArgumentProblem, firmwareHazards, programHazards } from "./tools/a
 export { cleanAnswer, cleanLine, cleanText, cleanValue } from "./tools/clean-text.ts";
 export type { Audience, ObjectSchema, ToolDefinition, ToolSetAside } from "./tools/definition.ts";
 export {
+  aliasOfExposedName,
   aliasPattern,
+  bareNameOfExposedName,
   bareToolName,
   defaultAlias,
   exposedName,
@@ -183,6 +185,6 @@ export {
 } from "./tools/result.ts";
 export { callerSchema, hasUploadUrl, requiresUploadUrl } from "./tools/snapshot-tool.ts";
 export { toolTitle } from "./tools/title.ts";
-export { repairTool } from "./tools/tool-repair.ts";
+export { isForUsers, repairTool } from "./tools/tool-repair.ts";
 export { visionLimits } from "./vision-limits.ts";
 export { voiceLimits } from "./voice-limits.ts";

@@ -5,8 +5,9 @@
 import {
   type AudioFraming,
   audioFramingOf,
+  type Decoded,
+  type DeviceMessage,
   decodeAudio,
-  decodeDeviceFrame,
   encodeMcp,
   encodeRequest,
   encodeServerMessage,
@@ -19,8 +20,8 @@ import {
 } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
 import type { Events } from "../events/events.ts";
+import type { BoardDependencies } from "./board-dependencies.ts";
 import type { DeviceSession, SessionOwner } from "./device-session.ts";
-import type { FrameLog } from "./frame-log.ts";
 import { withoutKey } from "./frame-masking.ts";
 import { callAnswered, handleMessage } from "./handlers/handlers.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
@@ -29,33 +30,15 @@ import { type SessionState, transition } from "./session-state.ts";
 import { Setup } from "./setup.ts";
 import { ToolsOnly } from "./tools-only.ts";
 import type { UdpAddress } from "./udp-sink.ts";
-import type { BoardHello, VoiceConversation, VoiceService } from "./voice-service.ts";
+import type { BoardHello, VoiceConversation } from "./voice-service.ts";
 import { VoiceSession } from "./voice-session.ts";
 
 /** Everything of a notification's frame but its `params`. */
 const envelopeBytes = 1_024;
-const tooLarge: ReturnType<typeof decodeDeviceFrame> = {
+const tooLarge: Decoded<DeviceMessage> = {
   outcome: "invalid",
   reason: "it is too large for an unsolicited message",
 };
-
-export interface BoardSessionDependencies {
-  readonly clock: Clock;
-  readonly events: Events;
-  readonly owner: SessionOwner;
-  readonly firstRequestId: number;
-  readonly queueLimit: number;
-  /** Merged into `initialize`. Read each time, because the value can change while the gateway runs. */
-  readonly capabilities: () => JsonObject;
-  /** The UDP address for this device's audio, for transports that do not carry audio on the connection. */
-  readonly audioAddress: () => UdpAddress;
-  /** Called at every hello. Returns false if another board has the identity now. */
-  readonly confirm: (identity: DeviceIdentity) => boolean;
-  readonly newSessionId: () => string;
-  readonly frames: Pick<FrameLog, "record">;
-  /** `undefined` if no voice server is configured. */
-  readonly voice: VoiceService | undefined;
-}
 
 export class BoardSession implements DeviceSession {
   readonly kind = "esp32";
@@ -65,14 +48,8 @@ export class BoardSession implements DeviceSession {
   readonly requests: Requests;
   readonly setup: Setup;
   readonly toolsOnly: ToolsOnly;
-  readonly events: Events;
-  readonly owner: SessionOwner;
-  readonly audioAddress: () => UdpAddress;
-  readonly #newSessionId: () => string;
-  readonly #confirm: (identity: DeviceIdentity) => boolean;
-  readonly #frames: Pick<FrameLog, "record">;
+  readonly #dependencies: BoardDependencies;
   #sessionId: string;
-  readonly #clock: Clock;
   #state: SessionState = { kind: "awaiting_hello" };
   #framing: AudioFraming = 1;
   #lastActivity: number;
@@ -81,36 +58,41 @@ export class BoardSession implements DeviceSession {
   /** Kept after the wait, so that a late answer to the probe is not reported as unexpected. */
   #lastProbeId: number | undefined;
   #helloTimer: Timer | undefined;
-  readonly #voice: VoiceService | undefined;
   #conversation: VoiceConversation | undefined;
   droppedAudioFrames = 0;
 
-  constructor(identity: DeviceIdentity, link: DeviceLink, dependencies: BoardSessionDependencies) {
+  constructor(identity: DeviceIdentity, link: DeviceLink, dependencies: BoardDependencies) {
+    const { clock, capabilities } = dependencies;
     this.identity = identity;
     this.link = link;
+    this.#dependencies = dependencies;
     this.#sessionId = dependencies.newSessionId();
-    this.#newSessionId = dependencies.newSessionId;
-    this.#confirm = dependencies.confirm;
-    this.#frames = dependencies.frames;
-    this.audioAddress = dependencies.audioAddress;
-    this.#voice = dependencies.voice;
-    this.events = dependencies.events;
-    this.owner = dependencies.owner;
-    this.#clock = dependencies.clock;
-    this.connectedAt = dependencies.clock.now();
-    this.#lastActivity = dependencies.clock.monotonic();
-    this.requests = new Requests({
-      clock: dependencies.clock,
-      queueLimit: dependencies.queueLimit,
-      firstId: dependencies.firstRequestId,
-      send: (payload, { envelope, call }) => this.sendRpc(payload, envelope, call?.callId),
-      onLate: (call, lateMs, failed) =>
-        dependencies.events.callLate(this.deviceId, { ...call, lateMs, failed }),
-      onUnexpectedReply: () => dependencies.events.unexpectedReply(this.deviceId),
-    });
-    this.setup = new Setup(this, dependencies.clock, dependencies.capabilities);
-    this.toolsOnly = new ToolsOnly(this, dependencies.clock);
-    this.#helloTimer = dependencies.clock.after(limits.deviceHelloMs.max, () => this.#helloTimedOut());
+    this.connectedAt = clock.now();
+    this.#lastActivity = clock.monotonic();
+    this.requests = new Requests(this, dependencies.firstRequestId());
+    this.setup = new Setup(this, clock, capabilities);
+    this.toolsOnly = new ToolsOnly(this, clock);
+    this.#helloTimer = clock.after(limits.deviceHelloMs.max, () => this.#helloTimedOut());
+  }
+
+  get events(): Events {
+    return this.#dependencies.events;
+  }
+
+  get owner(): SessionOwner {
+    return this.#dependencies.owner;
+  }
+
+  get clock(): Clock {
+    return this.#dependencies.clock;
+  }
+
+  get queueLimit(): number {
+    return this.#dependencies.queueLimit;
+  }
+
+  get audioAddress(): () => UdpAddress {
+    return this.#dependencies.audioAddress;
   }
 
   get deviceId(): string {
@@ -144,11 +126,11 @@ export class BoardSession implements DeviceSession {
   }
 
   get lastSeenAt(): number {
-    return Math.round(this.#clock.now() - this.silentForMs);
+    return Math.round(this.clock.now() - this.silentForMs);
   }
 
   get silentForMs(): number {
-    return this.#clock.monotonic() - this.#lastActivity;
+    return this.clock.monotonic() - this.#lastActivity;
   }
 
   call(
@@ -173,15 +155,15 @@ export class BoardSession implements DeviceSession {
 
   /** Records activity: a frame, or an answer to a ping of the transport [DEV-12]. */
   alive(): void {
-    this.#lastActivity = this.#clock.monotonic();
+    this.#lastActivity = this.clock.monotonic();
     this.#probedAt = undefined;
   }
 
   receiveText(text: string): void {
     if (!this.#admitFrame()) return;
-    const logged = this.conversation === undefined ? text : this.#voice?.loggable(text);
-    const frame = this.#frames.record(this.deviceId, "in", logged ?? "");
-    const decoded = this.#isTooLarge(text) ? tooLarge : decodeDeviceFrame(text);
+    const logged = this.conversation === undefined ? text : this.#dependencies.voice?.loggable(text);
+    const frame = this.#dependencies.frames.record(this.deviceId, "in", logged ?? "");
+    const decoded = this.#isTooLarge(text) ? tooLarge : this.#dependencies.knownResults.decode(text);
     switch (decoded.outcome) {
       case "ok":
         frame.callId = callAnswered(this, decoded.message);
@@ -249,7 +231,7 @@ export class BoardSession implements DeviceSession {
     this.#helloTimer?.cancel();
     this.#helloTimer = undefined;
     this.#framing = audioFramingOf(version);
-    if (!this.#confirm(this.identity)) {
+    if (!this.#dependencies.confirm(this.identity)) {
       this.close(1008, "another board joined with this Device-Id first");
       return false;
     }
@@ -265,7 +247,7 @@ export class BoardSession implements DeviceSession {
 
   /** Starts a conversation with the board's voice server; false if it has none. */
   startConversation(hello: BoardHello): boolean {
-    const voice = this.#voice;
+    const { voice } = this.#dependencies;
     if (voice?.serves(this.deviceId) !== true) return false;
     this.toolsOnly.end();
     this.endConversation("the board sent a new hello");
@@ -284,7 +266,7 @@ export class BoardSession implements DeviceSession {
   /** Devices over MQTT are online as soon as they are connected [MQT-4]. */
   beginWithoutHello(): void {
     if (!this.helloReceived(true, undefined)) return;
-    const sessionId = this.#voice?.takeInterruptedSession(this.deviceId);
+    const sessionId = this.#dependencies.voice?.takeInterruptedSession(this.deviceId);
     if (sessionId !== undefined) this.send({ type: "goodbye", session_id: sessionId });
     this.setup.start();
   }
@@ -292,7 +274,7 @@ export class BoardSession implements DeviceSession {
   /** Each audio session has its own id, so that a goodbye for an old one does not end it. */
   renewSessionId(): void {
     const old = this.#sessionId;
-    this.#sessionId = this.#newSessionId();
+    this.#sessionId = this.#dependencies.newSessionId();
     this.owner.sessionRenamed(this, old);
   }
 
@@ -303,7 +285,20 @@ export class BoardSession implements DeviceSession {
 
   /** Sends a text of a voice server unchanged. */
   sendRaw(text: string): boolean {
-    return this.#sendText(text, this.#voice?.loggable(text) ?? "");
+    return this.#sendText(text, this.#dependencies.voice?.loggable(text) ?? "");
+  }
+
+  /** For the session's own requests. */
+  sendRequest(payload: JsonObject, { envelope, call }: RequestOptions): boolean {
+    return this.sendRpc(payload, envelope, call?.callId);
+  }
+
+  repliedLate(call: CallIdentity, lateMs: number, failed: boolean): void {
+    this.events.callLate(this.deviceId, { ...call, lateMs, failed });
+  }
+
+  repliedUnexpectedly(): void {
+    this.events.unexpectedReply(this.deviceId);
   }
 
   sendRpc(payload: JsonObject, envelope?: JsonObject, callId?: string): boolean {
@@ -313,7 +308,7 @@ export class BoardSession implements DeviceSession {
   /** [DEV-13] Pings over MCP. The firmware answers with an error, which counts as activity. */
   probe(): void {
     if (this.#probedAt !== undefined || this.#state.kind !== "mcp") return;
-    this.#probedAt = this.#clock.monotonic();
+    this.#probedAt = this.clock.monotonic();
     this.#lastProbeId = this.requests.takeId();
     this.sendRpc(encodeRequest(this.#lastProbeId, "ping"));
   }
@@ -326,7 +321,7 @@ export class BoardSession implements DeviceSession {
   }
 
   get probedForMs(): number | undefined {
-    return this.#probedAt === undefined ? undefined : this.#clock.monotonic() - this.#probedAt;
+    return this.#probedAt === undefined ? undefined : this.clock.monotonic() - this.#probedAt;
   }
 
   /**
@@ -347,7 +342,7 @@ export class BoardSession implements DeviceSession {
     this.#state = transition(this.#state, { step: "close", reason });
     this.#helloTimer?.cancel();
     if (this.conversation !== undefined && this.transport === "mqtt") {
-      this.#voice?.sessionInterrupted(this.deviceId, this.sessionId);
+      this.#dependencies.voice?.sessionInterrupted(this.deviceId, this.sessionId);
     }
     this.toolsOnly.end();
     this.endConversation(reason);
@@ -365,7 +360,7 @@ export class BoardSession implements DeviceSession {
   /** `logged`: the text for the frame log, with secrets masked. */
   #sendText(text: string, logged = text, callId?: string): boolean {
     if (this.#state.kind === "closed") return false;
-    this.#frames.record(this.deviceId, "out", logged, callId);
+    this.#dependencies.frames.record(this.deviceId, "out", logged, callId);
     if (this.link.send(text)) return true;
     this.close(1013, "the device stopped reading from its connection", false);
     return false;

@@ -4,12 +4,14 @@
  * calls and the access rules are dependencies.
  */
 export { type DeviceClaim, readClaim } from "./admission.ts";
+export type { BoardDependencies } from "./board-dependencies.ts";
 export { BoardSession } from "./board-session.ts";
 export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpCapabilities, SessionOwner } from "./device-session.ts";
 export { drainBoards } from "./drain-boards.ts";
 export { FrameLog } from "./frame-log.ts";
 export { withoutKey, withoutSpeech } from "./frame-masking.ts";
+export { KnownResults } from "./known-results.ts";
 export type { AudioChannel, DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";
 export { Liveness } from "./liveness.ts";

@@ -95,19 +95,20 @@ export class ProcessSession implements DeviceSession {
       (line) => this.#line(line),
       () => this.notUnderstood("invalid", "a line is too long"),
     );
-    this.#requests = new Requests({
-      clock: dependencies.clock,
-      queueLimit: dependencies.queueLimit,
-      firstId: randomFirstId(dependencies.random()),
-      send: (payload, { relay }) => {
+    const { clock, queueLimit, events, random } = dependencies;
+    const connection = {
+      clock,
+      queueLimit,
+      sendRequest: (payload: JsonObject, { relay }: RequestOptions) => {
         this.#intake.expectAnswer(limits.processLineBytes.max);
         return this.#send(payload, relay);
       },
-      onAbandoned: (id) => this.#dialect.abandon(id),
-      onLate: (call, lateMs, failed) =>
-        dependencies.events.callLate(this.deviceId, { ...call, lateMs, failed }),
-      onUnexpectedReply: () => dependencies.events.unexpectedReply(this.deviceId),
-    });
+      requestAbandoned: (id: number) => this.#dialect.abandon(id),
+      repliedLate: (call: CallIdentity, lateMs: number, failed: boolean) =>
+        events.callLate(this.deviceId, { ...call, lateMs, failed }),
+      repliedUnexpectedly: () => events.unexpectedReply(this.deviceId),
+    };
+    this.#requests = new Requests(connection, randomFirstId(random()));
     this.#dialect = dependencies.createDialect(this);
   }
 

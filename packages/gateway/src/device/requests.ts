@@ -51,15 +51,15 @@ export interface Answer {
   readonly queuedMs: number;
 }
 
-export interface RequestsDependencies {
+/** The connection that the requests are for. */
+export interface RequestConnection {
   readonly clock: Clock;
   readonly queueLimit: number;
-  readonly firstId: number;
-  readonly send: (payload: JsonObject, options: RequestOptions) => boolean;
+  sendRequest(payload: JsonObject, options: RequestOptions): boolean;
   /** The caller no longer waits for this reply. A peer that supports cancellation can stop. */
-  readonly onAbandoned?: (id: number) => void;
-  readonly onLate: (call: CallIdentity, lateMs: number, failed: boolean) => void;
-  readonly onUnexpectedReply: () => void;
+  requestAbandoned?(id: number): void;
+  repliedLate(call: CallIdentity, lateMs: number, failed: boolean): void;
+  repliedUnexpectedly(): void;
 }
 
 interface Pending {
@@ -84,18 +84,19 @@ const answers = new Batch<{ readonly pending: Pending; readonly answer: Answer }
 );
 
 export class Requests {
-  readonly #dependencies: RequestsDependencies;
+  readonly #connection: RequestConnection;
   #nextId: number;
   #waiting: Pending[] = [];
   #voice: Pending[] = [];
   #voiceIsNext = false;
   #current: Pending | undefined;
   #closed: string | undefined;
-  readonly #abandoned = new Map<number, { call: CallIdentity; at: number }>();
+  /** Created when a reply is first late: most connections never have one. */
+  #abandoned: Map<number, { call: CallIdentity; at: number }> | undefined;
 
-  constructor(dependencies: RequestsDependencies) {
-    this.#dependencies = dependencies;
-    this.#nextId = dependencies.firstId;
+  constructor(connection: RequestConnection, firstId: number) {
+    this.#connection = connection;
+    this.#nextId = firstId;
   }
 
   get queued(): number {
@@ -111,7 +112,7 @@ export class Requests {
     if (this.#closed !== undefined) return Promise.reject(disconnected(this.#closed, false));
     if (signal?.aborted) return Promise.reject(cancelled(false));
     const queue = options.lane === "voice" ? this.#voice : this.#waiting;
-    if (call !== undefined && this.#current !== undefined && queue.length >= this.#dependencies.queueLimit) {
+    if (call !== undefined && this.#current !== undefined && queue.length >= this.#connection.queueLimit) {
       return Promise.reject(
         new TendonError("queue_full", `${queue.length} calls are already waiting for this device`),
       );
@@ -121,7 +122,7 @@ export class Requests {
         method,
         params,
         options,
-        enteredAt: this.#dependencies.clock.monotonic(),
+        enteredAt: this.#connection.clock.monotonic(),
         resolve,
         reject,
         id: 0,
@@ -147,14 +148,14 @@ export class Requests {
 
   /** Whether a reply can come: to the running request, or late to one that was given up. */
   get expectsReply(): boolean {
-    return this.#current !== undefined || this.#abandoned.size > 0;
+    return this.#current !== undefined || (this.#abandoned?.size ?? 0) > 0;
   }
 
   /** The call whose reply has this id, also if the call has ended. */
   callWith(id: number): string | undefined {
     const current = this.#current;
     if (current?.id === id) return current.options.call?.callId;
-    return this.#abandoned.get(id)?.call.callId;
+    return this.#abandoned?.get(id)?.call.callId;
   }
 
   /** The call that runs now. */
@@ -176,7 +177,7 @@ export class Requests {
   pauseDeadline(id: number): () => void {
     const pending = this.#current;
     if (pending?.id !== id) return () => undefined;
-    const { clock } = this.#dependencies;
+    const { clock } = this.#connection;
     const lastAt = pending.enteredAt + limits.callTimeoutMs.max;
     const leftMs = pending.dueAt - clock.monotonic();
     this.#startTimer(pending, lastAt - clock.monotonic(), unanswered);
@@ -233,7 +234,7 @@ export class Requests {
     this.#current = undefined;
     this.#waiting = [];
     this.#voice = [];
-    this.#abandoned.clear();
+    this.#abandoned = undefined;
     if (current !== undefined) {
       this.#release(current);
       const { call } = current.options;
@@ -256,13 +257,13 @@ export class Requests {
 
   #startTimer(pending: Pending, ms = pending.options.timeoutMs, late = timedOut): void {
     pending.timer?.cancel();
-    pending.dueAt = this.#dependencies.clock.monotonic() + ms;
-    pending.timer = this.#dependencies.clock.after(ms, () => this.#abandon(pending, late(pending)));
+    pending.dueAt = this.#connection.clock.monotonic() + ms;
+    pending.timer = this.#connection.clock.after(ms, () => this.#abandon(pending, late(pending)));
   }
 
   #pump(): void {
     if (this.#current !== undefined) return;
-    const now = this.#dependencies.clock.monotonic();
+    const now = this.#connection.clock.monotonic();
     let next = this.#takeNext();
     // An expired call must not be sent: a stuck device would run a backlog later.
     while (next?.options.call !== undefined && now - next.enteredAt >= next.options.timeoutMs) {
@@ -277,7 +278,7 @@ export class Requests {
     this.#current = next;
     // A failed send closes the connection, which settles all requests.
     next.options.onSent?.();
-    this.#dependencies.send(encodeRequest(next.id, next.method, next.params), next.options);
+    this.#connection.sendRequest(encodeRequest(next.id, next.method, next.params), next.options);
   }
 
   #takeNext(): Pending | undefined {
@@ -297,7 +298,7 @@ export class Requests {
     if (this.#current === pending) {
       this.#current = undefined;
       if (pending.options.call !== undefined) this.#rememberLate(pending.id, pending.options.call);
-      this.#dependencies.onAbandoned?.(pending.id);
+      this.#connection.requestAbandoned?.(pending.id);
     } else {
       const queue = pending.options.lane === "voice" ? this.#voice : this.#waiting;
       const at = queue.indexOf(pending);
@@ -308,7 +309,8 @@ export class Requests {
   }
 
   #rememberLate(id: number, call: CallIdentity): void {
-    this.#abandoned.set(id, { call, at: this.#dependencies.clock.monotonic() });
+    this.#abandoned ??= new Map();
+    this.#abandoned.set(id, { call, at: this.#connection.clock.monotonic() });
     if (this.#abandoned.size <= limits.lateRepliesRemembered.max) return;
     for (const oldest of this.#abandoned.keys()) {
       this.#abandoned.delete(oldest);
@@ -317,14 +319,14 @@ export class Requests {
   }
 
   #settleLate(reply: Reply): void {
-    const late = this.#abandoned.get(reply.id);
+    const late = this.#abandoned?.get(reply.id);
     if (late === undefined) {
-      this.#dependencies.onUnexpectedReply();
+      this.#connection.repliedUnexpectedly();
       return;
     }
-    this.#abandoned.delete(reply.id);
+    this.#abandoned?.delete(reply.id);
     const failed = reply.kind === "error" || late.call.tool === upgradeTool;
-    this.#dependencies.onLate(late.call, this.#dependencies.clock.monotonic() - late.at, failed);
+    this.#connection.repliedLate(late.call, this.#connection.clock.monotonic() - late.at, failed);
   }
 
   #release(pending: Pending): void {

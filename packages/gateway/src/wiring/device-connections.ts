@@ -7,10 +7,12 @@ import type { Addresses } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import { type Config, inheritedEnvironment } from "../config/config.ts";
 import {
+  type BoardDependencies,
   BoardSession,
   type DeviceIdentity,
   type DeviceLink,
   FrameLog,
+  KnownResults,
   type MqttConnection,
   type MqttListener,
   openMqttDevice,
@@ -44,20 +46,22 @@ export async function openDeviceConnections(
   const flooders = countFlooders(clock);
   const audio = voice?.udp ?? (await openUdpSink(events, config.http.host));
   if (voice === undefined) started.push(() => audio.stop());
+  const boardDependencies: BoardDependencies = {
+    clock,
+    events,
+    owner: fleet.connections,
+    confirm: (who) => provisioning.credentials.confirm(who),
+    newSessionId: randomUUID,
+    frames,
+    knownResults: new KnownResults(),
+    firstRequestId: () => randomFirstId(Math.random()),
+    queueLimit: config.calls.queue,
+    capabilities: () => config.devices.capabilities,
+    audioAddress: () => audio.addressFor(addresses().audioHost),
+    voice: voice?.relay,
+  };
   const open = (identity: DeviceIdentity, link: DeviceLink) => {
-    const session = new BoardSession(identity, link, {
-      clock,
-      events,
-      owner: fleet.connections,
-      confirm: (who) => provisioning.credentials.confirm(who),
-      newSessionId: randomUUID,
-      frames,
-      firstRequestId: randomFirstId(Math.random()),
-      queueLimit: config.calls.queue,
-      capabilities: () => config.devices.capabilities,
-      audioAddress: () => audio.addressFor(addresses().audioHost),
-      voice: voice?.relay,
-    });
+    const session = new BoardSession(identity, link, boardDependencies);
     liveness.watch(session);
     return session;
   };

@@ -1,10 +1,12 @@
 /**
- * Tool names that every agent accepts: short, with letters, digits, `_` and `-` [AGT-1]. They are looked up in a table and
- * never parsed. The caller passes the digest, because this package uses no Node APIs.
+ * Tool names that every agent accepts: short, with letters, digits, `_` and `-` [AGT-1]. The part before the first `__` is
+ * an alias, which has no `_`; the rest is looked up among the device's tools. The caller passes the digest, because this
+ * package uses no Node APIs.
  */
 const EXPOSED_LENGTH = 48;
 const DIGEST_LENGTH = 6;
 const ALIAS_LENGTH = 24;
+const separator = "__";
 
 export const aliasPattern = "^[a-z][a-z0-9-]{0,23}$";
 const alias = new RegExp(aliasPattern);
@@ -23,7 +25,18 @@ export function bareToolName(tool: string): string {
 }
 
 export function exposedName(deviceAlias: string, tool: string): string {
-  return `${deviceAlias}__${bareToolName(tool)}`;
+  return deviceAlias + separator + bareToolName(tool);
+}
+
+/** The alias in an exposed name; the whole text if it is none. */
+export function aliasOfExposedName(name: string): string {
+  const end = name.indexOf(separator);
+  return end === -1 ? name : name.slice(0, end);
+}
+
+/** What follows the alias in an exposed name. */
+export function bareNameOfExposedName(name: string): string {
+  return name.slice(aliasOfExposedName(name).length + separator.length);
 }
 
 export function fitsAsExposedName(name: string): boolean {

@@ -77,8 +77,8 @@ function repairOutput(raw: JsonObject, repairs: string[]): ObjectSchema | undefi
 }
 
 /** [MCP-6] `annotations.audience` without "assistant" means user-only. */
-function isForUsers(raw: JsonObject): boolean {
-  const annotations = raw["annotations"];
+export function isForUsers(raw: unknown): boolean {
+  const annotations = isObject(raw) ? raw["annotations"] : undefined;
   if (!isObject(annotations) || !Array.isArray(annotations["audience"])) return false;
   return annotations["audience"].includes("user") && !annotations["audience"].includes("assistant");
 }
