@@ -11,13 +11,13 @@ import {
 import type { DeviceSession, Listing } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import { refuseArguments } from "./argument-problems.ts";
-import { type KnownTool, knownTool } from "./known-tool.ts";
+import { type KnownTools, knownTools, noTools } from "./known-tool.ts";
 
 const none: readonly ArgumentProblem[] = [];
 const allTooLarge = "the tool lists of all devices together are too large; some tools were dropped";
 
 export class Catalogue {
-  #entries = new Map<string, KnownTool>();
+  #tools: KnownTools = noTools;
   #setAside: readonly ToolSetAside[] = [];
   /** `undefined` before the first list. */
   #complete: boolean | undefined;
@@ -25,7 +25,7 @@ export class Catalogue {
   #truncated = false;
 
   get size(): number {
-    return this.#entries.size;
+    return this.#tools.size;
   }
 
   get complete(): boolean {
@@ -45,12 +45,16 @@ export class Catalogue {
     return this.#setAside;
   }
 
-  tools(): ToolDefinition[] {
-    return [...this.#entries.values()].map(({ definition }) => definition);
+  tools(): readonly ToolDefinition[] {
+    return this.#tools.definitions;
+  }
+
+  get known(): KnownTools {
+    return this.#tools;
   }
 
   find(name: string): ToolDefinition | undefined {
-    return this.#entries.get(name)?.definition;
+    return this.#tools.get(name)?.definition;
   }
 
   /** The list of an earlier run. */
@@ -63,21 +67,12 @@ export class Catalogue {
    * keeps the others, so that a transmission error does not remove tools. A truncated list replaces all.
    */
   update(listing: Listing): boolean {
-    const entries = new Map<string, KnownTool>();
-    for (const tool of listing.tools) {
-      const known = knownTool(tool);
-      if (known !== undefined) entries.set(tool.name, known);
-    }
-    const outOfRoom = entries.size < listing.tools.length;
-    if (!listing.complete && !listing.truncated) {
-      for (const [name, entry] of this.#entries) {
-        if (entries.size >= limits.toolsPerDevice.max) break;
-        if (!entries.has(name)) entries.set(name, entry);
-      }
-    }
+    const listed = knownTools(listing.tools);
+    const outOfRoom = listed.size < listing.tools.length;
+    const tools = listing.complete || listing.truncated ? listed : listed.with(this.#tools);
     const complete = listing.complete && !outOfRoom;
-    const changed = complete !== this.#complete || !sameInOrder(entries, this.#entries);
-    this.#entries = entries;
+    const changed = complete !== this.#complete || !tools.equals(this.#tools);
+    this.#tools = tools;
     this.#setAside = listing.setAside;
     this.#complete = complete;
     this.#problem = outOfRoom ? allTooLarge : listing.problem;
@@ -87,7 +82,7 @@ export class Catalogue {
 
   /** [MCP-9…11] Checks a call's arguments before it is sent. The device fills in the defaults. */
   checkArguments(name: string, args: JsonObject, text: string, kind: DeviceSession["kind"]): void {
-    const entry = this.#entries.get(name);
+    const entry = this.#tools.get(name);
     // Also for an unlisted tool, which has no schema: the device would misread these arguments.
     const hazards = kind === "esp32" ? firmwareHazards(args) : programHazards(args);
     refuseArguments(hazards);
@@ -101,12 +96,4 @@ export class Catalogue {
     const problems = entry?.problems(args) ?? none;
     if (problems.length > 0) refuseArguments(problems, entry?.misspeltHint(args));
   }
-}
-
-/** Equal tools are the same object, so that comparing references is enough. */
-function sameInOrder(one: ReadonlyMap<string, KnownTool>, other: ReadonlyMap<string, KnownTool>): boolean {
-  if (one.size !== other.size) return false;
-  const others = other.values();
-  for (const tool of one.values()) if (tool !== others.next().value) return false;
-  return true;
 }

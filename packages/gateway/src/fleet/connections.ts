@@ -104,7 +104,7 @@ export class Connections implements SessionOwner {
     if (record === undefined) return;
     const { catalogue } = record;
     const before = catalogue.tools();
-    if (catalogue.update(listing)) {
+    if (record.updateTools(listing)) {
       this.#dependencies.events.toolsChanged(record.id, {
         ...this.#dependencies.drift.listed(record.id, before, catalogue.tools()),
         toolCount: catalogue.size,
@@ -134,6 +134,8 @@ export class Connections implements SessionOwner {
     if (record === undefined) return;
     const now = this.#dependencies.clock.now();
     record.detach(record.requireHandle(), now, reason);
+    // It left before its first tool list, with which it would have been saved.
+    if (record.catalogue.size === 0) void this.#dependencies.persistence.save(record);
     this.#dependencies.toolset.disconnected(record.id);
     this.#dependencies.persistence.disconnected(record, session.lastSeenAt, now, reason);
     // The broker disconnects the old connection before the new one arrives here.

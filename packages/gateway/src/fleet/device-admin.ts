@@ -63,12 +63,11 @@ export class DeviceAdmin {
     return this.#forget(deviceId);
   }
 
-  /** Sets the pair of a device that is coming online. A new device is stored with its first tool list, in one write. */
+  /** Sets the pair of a device that is coming online. Before its first tool list, it is stored together with that. */
   pairPinned(deviceId: string, pair: CredentialPair): void {
-    const isNew = this.#dependencies.devices.get(deviceId) === undefined;
     const record = this.#dependencies.devices.recordOf(deviceId, "esp32");
     record.pair = pair;
-    if (!isNew) void this.#dependencies.persistence.save(record);
+    if (record.catalogue.size > 0) void this.#dependencies.persistence.save(record);
   }
 
   /** Sets the tags of a device that has never connected and has none. */

@@ -1,6 +1,6 @@
 /**
- * Saves the devices to the store. Writes of one device run in order. What the store cannot take while it is unavailable
- * is written when it is back.
+ * Saves the devices to the store. Writes of one device run in order; those of many devices share transactions. What the
+ * store cannot take while it is unavailable is written when it is back.
  */
 import type { Clock, Timer } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
@@ -8,6 +8,7 @@ import { TendonError } from "../errors.ts";
 import type { Store, StoredPin } from "../store/store.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { PendingWrites } from "./pending-writes.ts";
+import { type GroupedWrite, WriteGroups } from "./write-groups.ts";
 
 export interface DevicePersistenceDependencies {
   readonly store: Store;
@@ -21,6 +22,19 @@ export interface DevicePersistenceDependencies {
 }
 
 type Parts = Pick<Store, "devices" | "names">;
+type ToolParts = Parts & Pick<Store, "toolLists" | "toolPins">;
+
+/** What to save of a device: its row, its tools, or both. */
+interface DeviceChange {
+  readonly record: DeviceRecord;
+  readonly pending: PendingWrites | undefined;
+  readonly tools: ToolChange | undefined;
+}
+
+interface ToolChange {
+  readonly list: Parameters<Store["toolLists"]["save"]>[1];
+  readonly pins: readonly Omit<StoredPin, "device">[] | undefined;
+}
 
 /** A write or the removal of a device. */
 interface Write {
@@ -43,6 +57,7 @@ export class DevicePersistence {
   readonly #onAliasTaken: DevicePersistenceDependencies["onAliasTaken"];
   readonly #lastSeen: Timer;
   #broadcast: Broadcast = async () => {};
+  readonly #groups = new WriteGroups<DeviceChange>((group) => this.#writeGroup(group));
   /** The last pending write of each device. */
   readonly #writes = new Map<string, Write>();
   /** Writes that failed while the database was unavailable, to be repeated when it is back. */
@@ -68,10 +83,10 @@ export class DevicePersistence {
     const pending = record.takePendingWrites();
     // An earlier write of the same values may still be pending.
     if (pending === undefined) return this.#writes.get(record.id)?.announced ?? Promise.resolve();
-    return this.#saveRecord(record, () => this.#save(record, pending, this.#store));
+    return this.#saveRecord({ record, pending, tools: undefined });
   }
 
-  /** Saves the device and its tools in one transaction, so that a new device costs one write to the disk. */
+  /** Saves the device and its tools in one transaction. */
   saveWithTools(record: DeviceRecord): Promise<void> {
     return this.#writeTools(record, record.takePendingWrites());
   }
@@ -86,21 +101,56 @@ export class DevicePersistence {
     const { catalogue, id } = record;
     const { complete, problem, setAside, truncated } = catalogue;
     const list = { tools: catalogue.tools(), setAside, complete, problem, truncated };
-    const pins = this.#pinsOf(id);
-    return this.#saveRecord(record, async () => {
-      await this.#store.transaction(async (parts) => {
-        if (pending !== undefined) await this.#save(record, pending, parts);
-        await parts.toolLists.save(id, list);
-        if (pins !== undefined) await parts.toolPins.save(id, pins);
-        const names = list.tools.map(({ name: tool }) => ({
-          name: record.exposedName(tool),
-          device: id,
-          tool,
-        }));
-        await parts.names.claim(names);
-        await parts.names.remove(record.pruneNames());
+    return this.#saveRecord({ record, pending, tools: { list, pins: this.#pinsOf(id) } });
+  }
+
+  /** In one transaction. Devices that stop it are written one by one. */
+  async #writeGroup(group: readonly GroupedWrite<DeviceChange>[]): Promise<void> {
+    const alone = await this.#saveTogether(group);
+    for (const { item, resolve, reject } of alone) await this.#saveAlone(item).then(resolve, reject);
+  }
+
+  /** Returns the writes that have to be repeated alone. */
+  async #saveTogether(group: readonly GroupedWrite<DeviceChange>[]) {
+    if (group.length === 1) return group;
+    const changes = group.map(({ item }) => item);
+    const writes = changes.map(({ record, pending, tools }) => ({
+      device: pending?.row ?? record.stored(),
+      only: pending === undefined ? [] : pending.changed,
+      list: tools?.list,
+    }));
+    try {
+      const taken = await this.#store.saveDevices(writes, async (parts) => {
+        for (const { record, tools } of changes)
+          if (tools !== undefined) await this.#saveToolDetails(record, tools, parts);
       });
+      for (const { item, resolve } of group) if (!taken.has(item.record.id)) resolve();
+      return taken.size === 0 ? [] : group.filter(({ item }) => taken.has(item.record.id));
+    } catch (error) {
+      if (!isUnavailable(error)) return group;
+      for (const { reject } of group) reject(error);
+      return [];
+    }
+  }
+
+  async #saveAlone({ record, pending, tools }: DeviceChange): Promise<void> {
+    if (tools === undefined) {
+      if (pending !== undefined) await this.#save(record, pending, this.#store);
+      return;
+    }
+    await this.#store.transaction(async (parts) => {
+      if (pending !== undefined) await this.#save(record, pending, parts);
+      await parts.toolLists.save(record.id, tools.list);
+      await this.#saveToolDetails(record, tools, parts);
     });
+  }
+
+  /** What most devices do not have: tools that differ from the accepted ones, and names that cannot be derived. */
+  async #saveToolDetails(record: DeviceRecord, { pins }: ToolChange, parts: ToolParts): Promise<void> {
+    if (pins !== undefined) await parts.toolPins.save(record.id, pins);
+    const dropped = record.pruneNames();
+    await parts.names.claim(record.specialNames());
+    await parts.names.remove(dropped);
   }
 
   /** Two nodes may assign the same alias at the same time. The first write wins, and the other device takes a new one. */
@@ -156,7 +206,9 @@ export class DevicePersistence {
   }
 
   /** A failed write marks the record as unsaved, so that the next attempt writes it. */
-  #saveRecord(record: DeviceRecord, write: () => Promise<void>): Promise<void> {
+  #saveRecord(change: DeviceChange): Promise<void> {
+    const { record } = change;
+    const write = () => this.#groups.add(change);
     const { announced: mine } = this.#enqueue(record.id, write, () => this.#saveAll(record));
     mine.catch(() => record.markUnsaved());
     return mine;
@@ -174,8 +226,7 @@ export class DevicePersistence {
     };
     announced.then(done, (error: unknown) => {
       done();
-      if (error instanceof TendonError && error.code === "storage_unavailable")
-        this.#retries.set(device, { retry, error });
+      if (isUnavailable(error)) this.#retries.set(device, { retry, error });
       else this.#onFault(device, error);
     });
     return mine;
@@ -187,4 +238,8 @@ export class DevicePersistence {
     this.#retries.clear();
     for (const { retry } of retries) await retry().catch(() => {});
   }
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof TendonError && error.code === "storage_unavailable";
 }

@@ -1,13 +1,14 @@
 import { type Device, type DeviceDetail, defaultAlias, type JsonObject } from "@tendon/protocol";
 import { isoTime } from "../clock.ts";
-import type { DeviceInfo, DeviceSession } from "../device/device.ts";
+import type { DeviceInfo, DeviceSession, Listing } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { StoredDevice } from "../store/store.ts";
 import { Catalogue } from "./catalogue.ts";
 import { type CredentialPair, restoredPair, storedPair } from "./credential-pair.ts";
 import type { DeviceHandle, Inspection } from "./device-handle.ts";
-import type { Names } from "./names.ts";
+import type { AssignedName, Names } from "./names.ts";
 import { differing, type PendingWrites } from "./pending-writes.ts";
+import { adminFields, lastDisconnectOf, withoutSerial } from "./stored-fields.ts";
 import { vitalsOf } from "./vitals.ts";
 
 /** One device, connected or not. */
@@ -275,9 +276,22 @@ export class DeviceRecord {
     return this.#names.exposed(this.id, this.#alias, tool);
   }
 
+  /** Applies a new listing of its tools. Returns whether anything changed. */
+  updateTools(listing: Listing): boolean {
+    const before = this.catalogue.known;
+    const changed = this.catalogue.update(listing);
+    if (changed) this.#names.listChanged(this.id, before, this.catalogue.known);
+    return changed;
+  }
+
+  /** The names of its tools that the store has to keep. */
+  specialNames(): readonly AssignedName[] {
+    return this.#names.specialNames(this.id, this.#alias);
+  }
+
   /** Drops old names of tools that are gone, if there are too many. Returns them. */
   pruneNames(): readonly string[] {
-    return this.#names.prune(this.id, (tool) => this.catalogue.find(tool) !== undefined);
+    return this.#names.prune(this.id);
   }
 
   matches(text: string): boolean {
@@ -346,18 +360,6 @@ export class DeviceRecord {
   }
 }
 
-/** A device seen after its last recorded disconnect was online when the previous run of the gateway was killed. */
-function lastDisconnectOf({
-  lastSeenAt,
-  lastDisconnectAt: at,
-  lastDisconnectReason: reason = "",
-}: StoredDevice) {
-  if (lastSeenAt !== undefined && lastSeenAt > (at ?? 0)) {
-    return { at: lastSeenAt, reason: "the gateway ended unexpectedly" };
-  }
-  return at === undefined ? undefined : { at, reason };
-}
-
 /** Programs can be changed in the configuration only. */
 export function refuseProgram({ kind }: Pick<DeviceRecord, "kind">): void {
   if (kind !== "process") return;
@@ -366,15 +368,6 @@ export function refuseProgram({ kind }: Pick<DeviceRecord, "kind">): void {
     "this device is a program from the configuration; change it in tendon.yaml",
   );
 }
-
-/** The fields that people and provisioning change, on any node. */
-function adminFields(stored: StoredDevice) {
-  const { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt } = stored;
-  return { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt };
-}
-
-/** Imported devices have a serial number and a key; others have neither. */
-const withoutSerial = { serial: undefined, sealedKey: undefined } as const;
 
 interface PromiseWithResolve {
   readonly promise: Promise<void>;

@@ -157,15 +157,14 @@ export class Fleet {
   static async open(dependencies: FleetDependencies): Promise<Fleet> {
     const fleet = new Fleet(dependencies);
     const { devices, names, toolLists, toolPins } = dependencies.store;
-    const assigned = [];
-    for await (const page of names.pages()) assigned.push(...page);
-    fleet.devices.names.restore(await devices.aliases(), assigned);
+    fleet.devices.names.restoreAliases(await devices.aliases());
     const lists = await toolLists.all();
     for (const stored of await devices.all()) {
       const list = lists.get(stored.id);
       const { catalogue } = fleet.devices.restore(stored);
       if (list !== undefined) catalogue.restore(list);
     }
+    for await (const page of names.pages()) fleet.devices.names.restore(page);
     fleet.drift.restore(await toolPins.all(), (device, tool) =>
       fleet.devices.get(device)?.catalogue.find(tool),
     );

@@ -23,8 +23,8 @@ import { sortedPage } from "./sorted-page.ts";
 const defaultPage = 100;
 
 export class KnownDevices {
-  readonly names = new Names();
   readonly records = new Map<string, DeviceRecord>();
+  readonly names = new Names((id) => this.records.get(id)?.catalogue.known);
   readonly #node: string;
   readonly #clock: Clock;
   #order: string[] | undefined;

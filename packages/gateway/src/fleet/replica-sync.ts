@@ -75,7 +75,7 @@ export class ReplicaSync {
   ): Promise<void> {
     record.releaseAlias(holder);
     const assigned = [...(await names.ofDevice(record.id)), ...(await names.ofDevice(holder))];
-    this.#dependencies.devices.names.restore(new Map(), assigned);
+    this.#dependencies.devices.names.restore(assigned);
     this.#dependencies.toolset.changed(record.id);
   }
 
@@ -167,14 +167,15 @@ export class ReplicaSync {
   ): CredentialPair | undefined {
     const { devices, persistence, drift, toolset, upgrades } = this.#dependencies;
     const { id, alias } = stored;
-    devices.names.restore(new Map([[alias, id]]), assigned);
+    devices.names.setAlias(id, alias);
     const record = devices.restore(stored);
     if (!record.isLocal) upgrades.firmwareReported(id, stored.firmware);
     if (list !== undefined && !record.isLocal) {
-      record.catalogue.restore(list);
-      record.pruneNames();
+      record.updateTools({ ...list, silent: false });
       record.listingDone();
     }
+    devices.names.restore(assigned);
+    record.pruneNames();
     // A pending write is newer than what was read.
     if (!persistence.isWriting(id)) {
       drift.forget(id);

@@ -293,7 +293,11 @@ export class Credentials {
   }
 
   #used(deviceId: string, known: ApprovedPair): void {
-    if (known.lapsesAt !== undefined) void this.#keep(deviceId, { ...known, lapsesAt: undefined });
+    if (known.lapsesAt === undefined) return;
+    const pair = { ...known, lapsesAt: undefined };
+    this.#unused.delete(deviceId);
+    this.#known.set(deviceId, pair);
+    this.#dependencies.pin(deviceId, pair);
   }
 
   /** A client can ask under any id, so the number of unused credentials is bounded [OTA-2]. */

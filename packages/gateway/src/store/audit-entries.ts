@@ -2,7 +2,7 @@ import type { JsonObject } from "@tendon/protocol";
 import type { ExpressionBuilder } from "kysely";
 import { TendonError } from "../errors.ts";
 import type { Buffers } from "./buffers.ts";
-import { BulkInsert, repeated } from "./bulk-insert.ts";
+import { BulkStatement, repeated } from "./bulk-statement.ts";
 import { fromJson, toJson } from "./codec.ts";
 import type { Database, Engine } from "./engine.ts";
 import type { AuditTable, Tables } from "./tables.ts";
@@ -163,7 +163,7 @@ function read(row: AuditTable): AuditEntry {
   };
 }
 
-function auditInsert(): BulkInsert<AuditTable> {
+function auditInsert(): BulkStatement<AuditTable> {
   const empty: AuditTable = {
     id: "",
     at: 0,
@@ -176,7 +176,7 @@ function auditInsert(): BulkInsert<AuditTable> {
     detail: null,
     principal_id: null,
   };
-  return new BulkInsert<AuditTable>({
+  return new BulkStatement<AuditTable>({
     write: (db, rows) =>
       db
         .insertInto("tendon_audit")

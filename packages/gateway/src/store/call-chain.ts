@@ -4,7 +4,7 @@
  */
 import { automaticPrefix } from "@tendon/protocol";
 import { sql } from "kysely";
-import { BulkInsert, repeated } from "./bulk-insert.ts";
+import { BulkStatement, repeated } from "./bulk-statement.ts";
 import {
   bindCall,
   type CallFilter,
@@ -38,7 +38,7 @@ const catchUpBatch = 500;
 const writtenUpToKey = "";
 
 export class CallChain {
-  readonly #calls = new BulkInsert<Linked>({
+  readonly #calls = new BulkStatement<Linked>({
     write: (db, rows) =>
       db
         .insertInto("tendon_calls")
@@ -49,7 +49,7 @@ export class CallChain {
       bindCall(call, into);
     },
   });
-  readonly #lasts = new BulkInsert<string>({
+  readonly #lasts = new BulkStatement<string>({
     write: (db, rows) =>
       db
         .insertInto("tendon_last_calls")

@@ -1,5 +1,5 @@
 import { TendonError } from "../errors.ts";
-import { BulkInsert, repeated } from "./bulk-insert.ts";
+import { BulkStatement, repeated } from "./bulk-statement.ts";
 import { type Bound, fromJson, optional } from "./codec.ts";
 import type { CallsTable } from "./tables.ts";
 
@@ -89,8 +89,8 @@ export function bindCall(call: CallRecord, into: Bound[]): void {
 }
 
 /** The insert for PostgreSQL. It ignores duplicates, because a broken connection may have written the rows. */
-export function callInsert(): BulkInsert<CallRecord> {
-  return new BulkInsert<CallRecord>({
+export function callInsert(): BulkStatement<CallRecord> {
+  return new BulkStatement<CallRecord>({
     write: (db, rows) =>
       db
         .insertInto("tendon_calls")

@@ -107,6 +107,13 @@ const columns = {
   lastDisconnectReason: "last_disconnect_reason",
 } as const satisfies Record<Exclude<keyof StoredDevice, "id">, keyof DevicesTable>;
 
+/** In the order of `writeDevice`. */
+export const columnNames: readonly (keyof DevicesTable)[] = ["id", ...Object.values(columns)];
+
+export function columnNamesOf(fields: readonly (keyof StoredDevice)[]): (keyof DevicesTable)[] {
+  return fields.flatMap((field) => (field === "id" ? [] : [columns[field]]));
+}
+
 /** The columns of these fields. */
 export function columnsOf(row: DevicesTable, fields: readonly (keyof StoredDevice)[]): Partial<DevicesTable> {
   return Object.fromEntries(

@@ -5,7 +5,7 @@ import { AuditEntries } from "./audit-entries.ts";
 import { Buffers } from "./buffers.ts";
 import { Calls } from "./calls.ts";
 import { openDataFolder } from "./data-folder.ts";
-
+import { DeviceGroups, type DeviceWrite } from "./device-group.ts";
 import { durableParts, type StoreTransaction } from "./durable-parts.ts";
 import type { Engine } from "./engine.ts";
 
@@ -63,6 +63,7 @@ export class Store implements StoreTransaction {
   readonly calls: Calls;
   readonly events: StoredEvents;
   readonly presence: Presence;
+  readonly #deviceGroups: DeviceGroups;
   readonly #buffers: Buffers;
   readonly #engine: Engine;
   readonly #health: Health;
@@ -87,6 +88,7 @@ export class Store implements StoreTransaction {
     this.settings = parts.settings;
     this.voiceAccounts = parts.voiceAccounts;
     this.consoleSessions = parts.consoleSessions;
+    this.#deviceGroups = new DeviceGroups(clock);
     this.#buffers = new Buffers(clock, onProblem);
     this.audit = new AuditEntries(engine, this.#buffers);
     this.calls = new Calls(engine, this.#buffers);
@@ -122,6 +124,21 @@ export class Store implements StoreTransaction {
     return await this.#engine.db
       .transaction()
       .execute(async (tx) => await work(durableParts(tx, this.#clock)));
+  }
+
+  /**
+   * Saves many devices in one transaction, with `also`. Returns the ids whose alias belongs to another device; these are
+   * not saved.
+   */
+  async saveDevices(
+    writes: readonly DeviceWrite[],
+    also: (parts: StoreTransaction) => Promise<void>,
+  ): Promise<ReadonlySet<string>> {
+    return await this.#engine.db.transaction().execute(async (tx) => {
+      const taken = await this.#deviceGroups.save(tx, writes);
+      await also(durableParts(tx, this.#clock));
+      return taken;
+    });
   }
 
   /** Called when the database answers again. */

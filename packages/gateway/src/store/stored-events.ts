@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { isAuditOf } from "@tendon/protocol";
 import type { Buffers } from "./buffers.ts";
-import { BulkInsert, repeated } from "./bulk-insert.ts";
+import { BulkStatement, repeated } from "./bulk-statement.ts";
 import { fromJson, identifier, optional, toJson } from "./codec.ts";
 import { atomically, type Database, type Engine } from "./engine.ts";
 import { noteForgotten } from "./forgotten-events.ts";
@@ -178,9 +178,9 @@ async function pruneUpTo(tx: Database, stream: string, end: number, limit: numbe
   return expired.length;
 }
 
-function eventInsert(): BulkInsert<Written> {
+function eventInsert(): BulkStatement<Written> {
   const empty = { stream: "", sequence: 0, type: "", at: 0, device: null, data: "" };
-  return new BulkInsert<Written>({
+  return new BulkStatement<Written>({
     write: (db, rows) =>
       db
         .insertInto("tendon_events")

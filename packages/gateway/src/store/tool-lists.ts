@@ -38,12 +38,7 @@ export class ToolLists {
   }
 
   async save(device: string, list: ToolList): Promise<string> {
-    const content = toJson({
-      tools: list.tools,
-      setAside: list.setAside,
-      ...(list.truncated ? { truncated: true } : {}),
-    } satisfies ToolListContent);
-    const digest = createHash("sha256").update(content).digest("hex");
+    const { content, digest } = contentOf(list);
     const now = this.#clock.now();
     const rest = { digest, complete: flag(list.complete), problem: list.problem ?? null, listed_at: now };
     await atomically(this.#db, async (tx) => {
@@ -126,8 +121,30 @@ export class ToolLists {
   }
 }
 
+interface WrittenContent {
+  readonly list: ToolList;
+  readonly content: string;
+  readonly digest: string;
+}
+
+/** Devices with the same firmware share one list of tools, whose text is written once. */
+const written = new WeakMap<object, WrittenContent>();
+
+export function contentOf(list: ToolList): WrittenContent {
+  const known = written.get(list.tools);
+  if (known?.list.setAside === list.setAside && known.list.truncated === list.truncated) return known;
+  const content = toJson({
+    tools: list.tools,
+    setAside: list.setAside,
+    ...(list.truncated ? { truncated: true } : {}),
+  } satisfies ToolListContent);
+  const created = { list, content, digest: createHash("sha256").update(content).digest("hex") };
+  written.set(list.tools, created);
+  return created;
+}
+
 /** Removes a content that no device lists any more: a device whose list changes for ever must not fill the disk. */
-async function removeUnused(tx: Database, { digest, used_at }: { digest: string; used_at: number }) {
+export async function removeUnused(tx: Database, { digest, used_at }: { digest: string; used_at: number }) {
   await tx
     .deleteFrom("tendon_tool_contents")
     .where("digest", "=", digest)

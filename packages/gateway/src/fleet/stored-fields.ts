@@ -1,0 +1,23 @@
+/** What a record takes from its stored row. */
+import type { StoredDevice } from "../store/store.ts";
+
+/** A device seen after its last recorded disconnect was online when the previous run of the gateway was killed. */
+export function lastDisconnectOf({
+  lastSeenAt,
+  lastDisconnectAt: at,
+  lastDisconnectReason: reason = "",
+}: StoredDevice) {
+  if (lastSeenAt !== undefined && lastSeenAt > (at ?? 0)) {
+    return { at: lastSeenAt, reason: "the gateway ended unexpectedly" };
+  }
+  return at === undefined ? undefined : { at, reason };
+}
+
+/** The fields that people and provisioning change, on any node. */
+export function adminFields(stored: StoredDevice) {
+  const { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt } = stored;
+  return { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt };
+}
+
+/** Imported devices have a serial number and a key; others have neither. */
+export const withoutSerial = { serial: undefined, sealedKey: undefined } as const;

@@ -1,0 +1,49 @@
+/**
+ * Groups writes that arrive close together. The first is written at once. While they keep coming, each further group
+ * collects those of a few turns of the event loop: an idle gateway passes these turns within a millisecond, and a storm
+ * of connections fills the group meanwhile.
+ */
+export interface GroupedWrite<Item> {
+  readonly item: Item;
+  readonly resolve: () => void;
+  readonly reject: (error: unknown) => void;
+}
+
+const largestGroup = 250;
+const turnsBetween = 8;
+
+export class WriteGroups<Item> {
+  readonly #write: (group: readonly GroupedWrite<Item>[]) => Promise<void>;
+  #waiting: GroupedWrite<Item>[] = [];
+  #isWriting = false;
+
+  /** `write` settles every item of the group, and never rejects. */
+  constructor(write: (group: readonly GroupedWrite<Item>[]) => Promise<void>) {
+    this.#write = write;
+  }
+
+  add(item: Item): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      if (!this.#isWriting) void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#isWriting = true;
+    await nextTurn();
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting.splice(0, largestGroup);
+      await this.#write(group);
+      for (let turn = 0; turn < turnsBetween && this.#waiting.length < largestGroup; turn += 1)
+        await nextTurn();
+    }
+    this.#isWriting = false;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
