@@ -10,7 +10,7 @@ export interface GroupedWrite<Item> {
 }
 
 const largestGroup = 250;
-const turnsBetween = 8;
+const turnsBetween = 32;
 
 export class WriteGroups<Item> {
   readonly #write: (group: readonly GroupedWrite<Item>[]) => Promise<void>;
