@@ -7,10 +7,12 @@ import { fileURLToPath } from "node:url";
 import { connect } from "@nats-io/transport-node";
 import { cpuOfTreeMs } from "./engine-cpu.mjs";
 import { startEngines } from "./engines.mjs";
+import { startGateway } from "./harness/gateway.mjs";
+import { median } from "./harness/statistics.mjs";
 import { load, poster } from "./load.mjs";
 import { startServer } from "./process.mjs";
 import { connectDevice, macOf } from "./quick-device.mjs";
-import { heads, row } from "./table.mjs";
+import { headLine, rowLine } from "./table.mjs";
 
 const fleet = "bench";
 const subject = `${fleet}-raw`;
@@ -56,9 +58,9 @@ async function overhear(engines, makeCall) {
 }
 
 async function openSite(engines) {
-  const env = { BENCH_STORAGE: engines.storage, BENCH_CLUSTER: `${engines.cluster}/${fleet}` };
-  const holder = await startServer("./servers/gateway.mjs", env);
-  const other = await startServer("./servers/gateway.mjs", env);
+  const settings = { storage: engines.storage, cluster: `${engines.cluster}/${fleet}` };
+  const holder = await startGateway(settings);
+  const other = await startGateway(settings);
   const sockets = await Promise.all(
     Array.from({ length: boards }, (_, index) => connectDevice(holder.devices, index)),
   );
@@ -148,28 +150,26 @@ function figuresOf(slices) {
   return { perSecond: of("perSecond"), p50: of("p50"), p99: of("p99"), cpuMsEach: of("cpuMsEach") };
 }
 
+/** What the call at another node has beside it in the same round: a raw question and a call at the device's node. */
+function beside(slices, raw, what) {
+  return slices.cross.map((_, round) => slices[raw][round][what] + slices.local[round][what]);
+}
+
 /** Of one round each, so that what a busy second did to one way it did to all. */
 function ratiosOf(slices, raw) {
-  return ["p50", "p99", "cpuMsEach"].map((what) =>
-    median(
-      slices.cross.map(
-        (cross, round) => cross[what] / (slices[raw][round][what] + slices.local[round][what]),
-      ),
-    ).toFixed(2),
-  );
+  return ["p50", "p99", "cpuMsEach"].map((what) => {
+    const base = beside(slices, raw, what);
+    return median(slices.cross.map((cross, round) => cross[what] / base[round])).toFixed(2);
+  });
 }
 
-function median(numbers) {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
-
-export async function benchCrossNode({ rounds, seconds }) {
+/** `print` gets the lines of a table. Returns the rows of the bench. */
+export async function benchCrossNode({ rounds, seconds, print }) {
   const engines = await startEngines();
+  const results = {};
   try {
     const site = await openSite(engines);
-    console.log(`between nodes: ${site.sizes}; CPU of all gateways, NATS and PostgreSQL`);
+    print(`between nodes: ${site.sizes}; CPU of all gateways, NATS and PostgreSQL`);
     // What runs for the first time is slow, and a node that is called less often stays so for longer.
     for (let round = 0; round < warmRounds; round += 1)
       for (const way of ["raw", "local", "cross"]) await site.ways[way](32, warmSeconds);
@@ -177,22 +177,34 @@ export async function benchCrossNode({ rounds, seconds }) {
     const idleShare = cpuMs / (idleMs + settleMs);
     for (const level of levels) {
       const slices = await compare(site, level, rounds, seconds, idleShare);
-      for (const way of level.ways) row(`${names[way]}, ${level.parallel} in flight`, figuresOf(slices[way]));
+      for (const way of level.ways)
+        print(rowLine(`${names[way]}, ${level.parallel} in flight`, figuresOf(slices[way])));
       for (const raw of level.ways.filter((way) => way === "raw" || way === "apart")) {
         const [p50, p99, cpu] = ratiosOf(slices, raw);
         const sum = `${raw === "raw" ? "raw" : "raw 1 ms apart"} + device's node`;
-        console.log(`  another node / (${sum}): p50 ${p50}, p99 ${p99}, CPU ${cpu}`);
+        print(`  another node / (${sum}): p50 ${p50}, p99 ${p99}, CPU ${cpu}`);
       }
+      const raw = level.parallel === 1 ? "apart" : "raw";
+      for (const [key, what] of [
+        ["cpu", "cpuMsEach"],
+        ["p50", "p50"],
+      ])
+        results[`cross-node-${key}-${level.parallel}`] = {
+          values: slices.cross.map((slice) => slice[what]),
+          baselines: beside(slices, raw, what),
+          detail: site.sizes,
+        };
     }
     await site.stop();
   } finally {
     await engines.stop();
   }
+  return results;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  heads();
+  console.log(headLine());
   const [, , rounds = "9", seconds = "0.6"] = process.argv;
-  await benchCrossNode({ rounds: Number(rounds), seconds: Number(seconds) });
+  await benchCrossNode({ rounds: Number(rounds), seconds: Number(seconds), print: console.log });
   process.exit(0);
 }

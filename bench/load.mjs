@@ -20,15 +20,6 @@ export async function load({ parallel, seconds, work, between }) {
   return { count: latencies.length, perSecond: latencies.length / elapsed, p50: at(0.5), p99: at(0.99) };
 }
 
-/** Measures a server under load: a short warm-up, then CPU time per request over the counted part. */
-export async function measure(server, options) {
-  await load({ ...options, seconds: 1 });
-  const before = await server.cpuMs();
-  const result = await load(options);
-  const cpuMs = (await server.cpuMs()) - before;
-  return { ...result, cpuMsEach: cpuMs / result.count };
-}
-
 /** POST with kept connections; checks the status, because a refused call must not count as a fast one. */
 export function poster(parallel, headers) {
   const agent = new http.Agent({ keepAlive: true, maxSockets: parallel });

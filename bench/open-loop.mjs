@@ -1,67 +1,15 @@
 // Callers that do not wait for each other: requests leave at a fixed rate, whether or not earlier ones were answered.
 // Each runs over a kept connection. A latency counts from the moment when the request was due.
-import net from "node:net";
+import { HttpConnection } from "./http-connection.mjs";
 
 /** Short beside what is measured; without a pause the callers would take a core from the gateway. */
 const tickMs = 2;
-const retryAfter = /\r\nretry-after: \d+/i;
-const bodyLength = /\r\ncontent-length: (\d+)/i;
 
-/** One kept connection with one request at a time. */
-class Connection {
-  #socket;
-  #text = "";
-  #pending;
-
-  constructor(socket) {
-    this.#socket = socket;
-    socket.setEncoding("latin1");
-    socket.on("data", (chunk) => this.#take(chunk));
-    socket.on("close", () => this.#finish({ status: 0 }));
-    socket.on("error", () => {});
-  }
-
-  static async open(port) {
-    const socket = net.connect(port, "127.0.0.1");
-    socket.setNoDelay();
-    await new Promise((resolve, reject) => socket.once("connect", resolve).once("error", reject));
-    const connection = new Connection(socket);
-    // Connected is not accepted: Node accepts one connection a turn.
-    await connection.send("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
-    return connection;
-  }
-
-  get isOpen() {
-    return !this.#socket.destroyed;
-  }
-
-  send(request) {
-    return new Promise((resolve) => {
-      this.#pending = resolve;
-      this.#socket.write(request);
-    });
-  }
-
-  close() {
-    this.#socket.destroy();
-  }
-
-  #take(chunk) {
-    this.#text += chunk;
-    const end = this.#text.indexOf("\r\n\r\n");
-    if (end < 0) return;
-    const head = this.#text.slice(0, end);
-    const length = Number(bodyLength.exec(head)?.[1] ?? 0);
-    if (this.#text.length < end + 4 + length) return;
-    this.#text = "";
-    this.#finish({ status: Number(head.slice(9, 12)), hasRetryAfter: retryAfter.test(head) });
-  }
-
-  #finish(answer) {
-    const pending = this.#pending;
-    this.#pending = undefined;
-    pending?.(answer);
-  }
+/** Connected is not accepted: Node accepts one connection a turn. */
+async function openAccepted(port) {
+  const connection = await HttpConnection.open(port);
+  await connection.send("GET /healthz HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
+  return connection;
 }
 
 /**
@@ -72,7 +20,7 @@ class Connection {
 export async function openLoop({ port, connections, perSecond, seconds, requestOf }) {
   const free = [];
   for (let from = 0; from < connections; from += 100) {
-    const group = Array.from({ length: Math.min(100, connections - from) }, () => Connection.open(port));
+    const group = Array.from({ length: Math.min(100, connections - from) }, () => openAccepted(port));
     free.push(...(await Promise.all(group)));
   }
   const all = [...free];
@@ -104,9 +52,4 @@ export async function openLoop({ port, connections, perSecond, seconds, requestO
   while (running > 0 && performance.now() < late) await new Promise((resolve) => setTimeout(resolve, 20));
   for (const connection of all) connection.close();
   return { ...result, unanswered: running, okPerSecond: result.ok.length / seen };
-}
-
-export function percentile(latencies, share) {
-  const sorted = latencies.toSorted((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
 }

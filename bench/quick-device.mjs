@@ -1,5 +1,8 @@
 // The lightest device that follows the wire rules, so that the gateway is measured and not the device.
 import WebSocket from "ws";
+import { completesListing, macOf } from "./devices/firmwares.mjs";
+
+export { macOf };
 
 const tools = [
   {
@@ -39,10 +42,6 @@ export function respond({ id, method, params }, behaviour, send) {
   else reply(result);
 }
 
-export function macOf(index) {
-  return `02:00:00:${[16, 8, 0].map((shift) => ((index >> shift) & 255).toString(16).padStart(2, "0")).join(":")}`;
-}
-
 /** Resolves when the gateway has listed it. */
 export function connectDevice(url, index, behaviour = simple) {
   return new Promise((resolve, reject) => {
@@ -50,7 +49,6 @@ export function connectDevice(url, index, behaviour = simple) {
       perMessageDeflate: false,
       headers: { "Device-Id": macOf(index), "Client-Id": `bench-${index}`, "Protocol-Version": "1" },
     });
-    let lists = 0;
     socket.on("error", reject);
     socket.on("close", () => reject(new Error("the gateway closed the connection")));
     socket.on("open", () =>
@@ -63,10 +61,7 @@ export function connectDevice(url, index, behaviour = simple) {
         if (socket.readyState === WebSocket.OPEN)
           socket.send(JSON.stringify({ session_id, type: "mcp", payload: reply }));
       });
-      if (payload.method === "tools/list") {
-        lists += 1;
-        if (lists === 2) resolve(socket);
-      }
+      if (completesListing(payload)) resolve(socket);
     });
   });
 }

@@ -1,6 +1,7 @@
 // The lightest MQTT device that follows the rules: connects, never subscribes, answers what is pushed to it.
 import net from "node:net";
 import mqttPacket from "mqtt-packet";
+import { completesListing } from "./devices/firmwares.mjs";
 import { macOf, respond, simple } from "./quick-device.mjs";
 
 /** Resolves when the broker has accepted it; `listed` when the gateway has read its tools. `onMessage`: all but MCP. */
@@ -9,7 +10,6 @@ export function connectMqttDevice(settings, onMessage = () => {}, behaviour = si
   const socket = net.connect(Number(port), host);
   socket.setNoDelay(true);
   const parser = mqttPacket.parser({ protocolVersion: 4 });
-  let lists = 0;
   let sayListed;
   const listed = new Promise((resolve) => {
     sayListed = resolve;
@@ -34,10 +34,7 @@ export function connectMqttDevice(settings, onMessage = () => {}, behaviour = si
         if (socket.writable)
           socket.write(publish(settings.publish_topic, { session_id: "", type: "mcp", payload: reply }));
       });
-      if (payload.method === "tools/list") {
-        lists += 1;
-        if (lists === 2) sayListed();
-      }
+      if (completesListing(payload)) sayListed();
     });
   });
   socket.on("data", (chunk) => parser.parse(chunk));

@@ -8,6 +8,8 @@ import dgram from "node:dgram";
 import { fileURLToPath } from "node:url";
 import WebSocket from "ws";
 import { audioCipher } from "./audio-cipher.mjs";
+import { startGateway } from "./harness/gateway.mjs";
+import { median } from "./harness/statistics.mjs";
 import { startServer } from "./process.mjs";
 import { macOf, respond, simple } from "./quick-device.mjs";
 import { connectMqttDevice, publish } from "./quick-mqtt-device.mjs";
@@ -192,13 +194,7 @@ async function slice({ server, boards }, { direct, bare }, seconds) {
   };
 }
 
-function median(numbers) {
-  const sorted = [...numbers].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
-
-function row(name, slices, grownKb) {
+function rowLine(name, slices, grownKb) {
   const sum = (of) => slices.reduce((all, each) => all + each[of], 0);
   const of = (what) => median(slices.map((each) => each[what])).toFixed(2);
   const cells = [
@@ -207,47 +203,50 @@ function row(name, slices, grownKb) {
     Number(of("cpuEach")).toFixed(1),
     grownKb.toFixed(0),
   ];
-  console.log(`${name.padEnd(32)}${cells.map((cell) => cell.padStart(10)).join("")}`);
+  return `${name.padEnd(32)}${cells.map((cell) => cell.padStart(10)).join("")}`;
 }
 
-const bareRelay = "./servers/voice-relay-bare.mjs";
+const startBareRelay = (voice) => startServer("./servers/voice-relay-bare.mjs", { BENCH_VOICE: voice });
+const startRelay = (voice) => startGateway({ voice: { udpPort: 0, upstream: [{ url: voice }] } });
 const relays = [
   {
+    key: "bare",
     name: "bare relay",
-    file: bareRelay,
+    start: startBareRelay,
     connect: (server, index, heard) => webSocketBoard(server.url, index, heard),
   },
   {
+    key: "websocket",
     name: "gateway, boards over WebSocket",
-    file: "./servers/gateway.mjs",
+    start: startRelay,
     connect: (server, index, heard) => webSocketBoard(server.devices, index, heard),
   },
-  { name: "gateway, boards over MQTT, UDP", file: "./servers/gateway.mjs", connect: mqttBoard },
+  { key: "mqtt", name: "gateway, boards over MQTT, UDP", start: startRelay, connect: mqttBoard },
 ];
 const heads = ["packets", "lost", "p50 ms", "added", "over bare", "p99 ms", "added", "over bare"];
 
-export async function benchVoice({ count, seconds, rounds }) {
+/** `print` gets the lines of a table. Returns the slices of each relay. */
+export async function benchVoice({ count, seconds, rounds, print }) {
   const title = `${count} conversations, ${rounds} × ${seconds} s`;
-  console.log(
-    `${title.padEnd(32)}${[...heads, "CPU µs", "heap KB"].map((head) => head.padStart(10)).join("")}`,
-  );
+  print(`${title.padEnd(32)}${[...heads, "CPU µs", "heap KB"].map((head) => head.padStart(10)).join("")}`);
   const echo = await startServer("./servers/voice-echo.mjs");
-  const env = { BENCH_VOICE: echo.url };
-  const besideBare = await startServer(bareRelay, env);
+  const besideBare = await startBareRelay(echo.url);
   const beside = { direct: new Boards(), bare: new Boards() };
   const few = Math.max(fewestBeside, Math.round(count * shareBeside));
   await beside.direct.connect(few, (index, heard) => webSocketBoard(echo.url, index, heard));
   await beside.bare.connect(few, (index, heard) => webSocketBoard(besideBare.url, index, heard));
-  const open = async ({ name, file, connect }) => {
-    const server = await startServer(file, env);
+  const results = {};
+  const open = async ({ key, name, start, connect }) => {
+    const server = await start(echo.url);
     const boards = new Boards();
     await boards.connect(count, (index, heard) => connect(server, index, heard));
     await talk([boards, ...Object.values(beside)], warmMs);
-    return { name, server, boards, slices: [], memoryBefore: await server.memoryKb() };
+    return { key, name, server, boards, slices: [], memoryBefore: await server.memoryKb() };
   };
-  const close = async ({ name, server, boards, slices, memoryBefore }) => {
+  const close = async ({ key, name, server, boards, slices, memoryBefore }) => {
+    results[key] = slices;
     const { heapKb } = await server.memoryKb();
-    row(name, slices, heapKb - memoryBefore.heapKb);
+    print(rowLine(name, slices, heapKb - memoryBefore.heapKb));
     boards.close();
     await server.stop();
   };
@@ -272,10 +271,16 @@ export async function benchVoice({ count, seconds, rounds }) {
   for (const boards of Object.values(beside)) boards.close();
   await besideBare.stop();
   await echo.stop();
+  return results;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , count = "500", seconds = "60", rounds = "1"] = process.argv;
-  await benchVoice({ count: Number(count), seconds: Number(seconds), rounds: Number(rounds) });
+  await benchVoice({
+    count: Number(count),
+    seconds: Number(seconds),
+    rounds: Number(rounds),
+    print: console.log,
+  });
   process.exit(0);
 }

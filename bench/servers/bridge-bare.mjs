@@ -25,8 +25,8 @@ const broker = net.createServer((socket) => {
       socket.write(mqttPacket.generate({ cmd: "connack", returnCode: 0, sessionPresent: false }));
       const device = { socket, topic: `devices/p2p/${packet.clientId}` };
       devices.set(packet.clientId, device);
-      // The bench's device counts as ready when its tools were read twice, as the gateway does it.
-      ask(device, "tools/list", {}, () => ask(device, "tools/list", {}, () => undefined));
+      // A device counts as ready when its whole list was read.
+      ask(device, "tools/list", { withUserTools: true }, () => undefined);
     } else if (packet.cmd === "publish") {
       const { payload } = JSON.parse(packet.payload.toString());
       const answered = waiting.get(payload.id);

@@ -1,0 +1,196 @@
+// Devices that connect, are initialised and listed: storms over WebSocket, new and known devices over MQTT, and the
+// memory of those that stay.
+import { Fleet } from "../harness/fleet.mjs";
+import { startGateway } from "../harness/gateway.mjs";
+import { settle } from "../harness/rounds.mjs";
+import { percentile } from "../harness/statistics.mjs";
+import { startServer } from "../process.mjs";
+
+const bareWs = "bare ws: the same handshakes and frames";
+const bareAedes = "bare aedes: connect and one publish";
+
+const rows = [
+  {
+    name: "ws-storm-time",
+    title: "WebSocket storm, 5,000 new devices at once: all listed",
+    unit: "s",
+    better: "less",
+    target: { ratioMost: 2.5 },
+    baseline: bareWs,
+  },
+  {
+    name: "ws-storm-cpu",
+    title: "WebSocket storm, 5,000 new: CPU a device",
+    unit: "ms",
+    better: "less",
+    target: { most: 0.7 },
+    baseline: bareWs,
+  },
+  {
+    name: "ws-storm-slowest",
+    title: "slowest device (p99) of a storm of 3,000 new",
+    unit: "s",
+    better: "less",
+    target: { most: 2 },
+    baseline: bareWs,
+  },
+  {
+    name: "ws-rss",
+    title: "RSS a WebSocket device, 12 tools each",
+    unit: "KB",
+    better: "less",
+    target: { most: 15 },
+    baseline: bareWs,
+  },
+  {
+    name: "mqtt-new",
+    title: "MQTT device connects, new: CPU a device",
+    unit: "ms",
+    better: "less",
+    target: { most: 0.8 },
+    baseline: bareAedes,
+  },
+  {
+    name: "mqtt-known",
+    title: "MQTT device comes back, known: CPU a device",
+    unit: "ms",
+    better: "less",
+    target: { most: 0.4 },
+    baseline: bareAedes,
+  },
+  {
+    name: "mqtt-rss",
+    title: "RSS an MQTT device, 12 tools each",
+    unit: "KB",
+    better: "less",
+    target: { most: 25 },
+    baseline: bareAedes,
+  },
+];
+
+const scales = {
+  full: { storm: 5_000, slowest: 3_000, mqtt: 2_000, rounds: 3 },
+  quick: { storm: 1_500, slowest: 1_000, mqtt: 600, rounds: 2 },
+};
+/** What runs for the first time is slow and allocates; a storm meets a gateway that has been running. */
+const warmUp = 300;
+/** Devices over MQTT do not come all at once: boards that fetch settings first are spread by that. */
+const mqttAtOnce = 100;
+const recorded = 1_000_000;
+
+async function run({ scale, wants, log, results }) {
+  const sizes = scales[scale];
+  const fleet = await Fleet.start();
+  if (["ws-storm-time", "ws-storm-cpu", "ws-storm-slowest", "ws-rss"].some(wants))
+    Object.assign(results, await storms(fleet, sizes, log));
+  if (["mqtt-new", "mqtt-known", "mqtt-rss"].some(wants))
+    Object.assign(results, await mqtt(fleet, sizes, log));
+  await fleet.stop();
+}
+
+/** Connects devices and gives the time of all and of the slowest, and processor time and memory of each. */
+async function connectAll(fleet, server, { transport, target, from, count, atOnce, prepare }) {
+  const memoryBefore = await server.memoryKb();
+  if (prepare !== undefined) {
+    await prepare(from, count);
+    await settle(server);
+  }
+  const cpuBefore = await server.cpuMs();
+  const bytesBefore = await fleet.bytes();
+  const { ms, took, retries } = await fleet.connect(transport, target, from, count, atOnce);
+  await settle(server);
+  const cpuMs = (await server.cpuMs()) - cpuBefore;
+  const bytes = (await fleet.bytes()) - bytesBefore;
+  const memory = await server.memoryKb();
+  return {
+    seconds: ms / 1_000,
+    slowest: percentile(took, 0.99) / 1_000,
+    cpuMsEach: cpuMs / count,
+    rssKbEach: (memory.rssKb - memoryBefore.rssKb) / count,
+    bytesEach: bytes / count,
+    retries,
+  };
+}
+
+/** One storm on a server of its own, then a smaller one. */
+async function storm(fleet, server, url, { storm: count, slowest }) {
+  const order = { transport: "websocket", target: { url } };
+  await fleet.connect("websocket", { url }, 0, warmUp);
+  await settle(server);
+  const large = await connectAll(fleet, server, { ...order, from: warmUp, count });
+  await fleet.close(server.online === undefined ? undefined : server);
+  await settle(server);
+  const small = await connectAll(fleet, server, { ...order, from: warmUp + count, count: slowest });
+  await fleet.close(server.online === undefined ? undefined : server);
+  await server.stop();
+  return { large, small };
+}
+
+async function storms(fleet, sizes, log) {
+  const [ours, bare] = [[], []];
+  let script;
+  for (let round = 0; round < sizes.rounds; round += 1) {
+    log(`WebSocket storm of ${sizes.storm} and ${sizes.slowest}, round ${round + 1} of ${sizes.rounds}`);
+    const gateway = await startGateway();
+    script ??= await fleet.record({ url: gateway.devices }, recorded);
+    ours.push(await storm(fleet, gateway, gateway.devices, sizes));
+    const server = await startServer("./servers/ws-bare.mjs", { BENCH_SCRIPT: JSON.stringify(script) });
+    bare.push(await storm(fleet, server, server.url, sizes));
+  }
+  const row = (part, key) => ({
+    values: ours.map((each) => each[part][key]),
+    baselines: bare.map((each) => each[part][key]),
+  });
+  const { retries, bytesEach } = ours[0].large;
+  const frames = script.reduce((all, { length }) => all + length, script.length);
+  const count = `${sizes.storm} devices, ${frames} frames and ${Math.round(bytesEach)} bytes each`;
+  const rejected = retries === 0 ? "" : `, ${retries} rejected and repeated`;
+  return {
+    "ws-storm-time": { ...row("large", "seconds"), detail: count + rejected },
+    "ws-storm-cpu": { ...row("large", "cpuMsEach"), detail: count },
+    "ws-storm-slowest": { ...row("small", "slowest"), detail: `${sizes.slowest} devices` },
+    "ws-rss": { ...row("large", "rssKbEach"), detail: `${sizes.storm} devices, after a collection` },
+  };
+}
+
+/** New devices, and the same ones coming back. `prepare` fetches the settings of devices, as boards do it. */
+async function newAndKnown(fleet, server, { count, prepare, ...order }) {
+  await prepare?.(0, warmUp);
+  await fleet.connect(order.transport, order.target, 0, warmUp, mqttAtOnce);
+  await settle(server);
+  const part = { ...order, from: warmUp, count, atOnce: mqttAtOnce };
+  const fresh = await connectAll(fleet, server, { ...part, prepare });
+  const gone = server.online === undefined ? undefined : server;
+  await fleet.close(gone);
+  await settle(server);
+  const known = await connectAll(fleet, server, part);
+  await fleet.close(gone);
+  await server.stop();
+  return { fresh, known };
+}
+
+async function mqtt(fleet, sizes, log) {
+  const [ours, bare] = [[], []];
+  const count = sizes.mqtt;
+  for (let round = 0; round < sizes.rounds; round += 1) {
+    log(`${count} devices over MQTT, round ${round + 1} of ${sizes.rounds}`);
+    const gateway = await startGateway();
+    const prepare = (from, many) => fleet.provision(gateway.url, from, many);
+    ours.push(await newAndKnown(fleet, gateway, { transport: "mqtt", target: {}, count, prepare }));
+    const server = await startServer("./servers/aedes-bare.mjs");
+    const target = { endpoint: server.endpoint };
+    bare.push(await newAndKnown(fleet, server, { transport: "mqtt-bare", target, count }));
+  }
+  const row = (part, key) => ({
+    values: ours.map((each) => each[part][key]),
+    baselines: bare.map((each) => each[part][key]),
+  });
+  const bytes = (part) => `${count} devices, ${Math.round(ours[0][part].bytesEach)} bytes each`;
+  return {
+    "mqtt-new": { ...row("fresh", "cpuMsEach"), detail: bytes("fresh") },
+    "mqtt-known": { ...row("known", "cpuMsEach"), detail: bytes("known") },
+    "mqtt-rss": { ...row("fresh", "rssKbEach"), detail: `${count} devices, after a collection` },
+  };
+}
+
+export const connect = { name: "connect", title: "Devices that connect", rows, run };

@@ -1,0 +1,188 @@
+// Calls over MCP: to devices beside a bare server of the official SDK with one tool that answers itself, in both eras;
+// and to a program on its pipes beside the same program behind a bare proxy of the SDK.
+import { fileURLToPath } from "node:url";
+import { Fleet } from "../harness/fleet.mjs";
+import { startGateway } from "../harness/gateway.mjs";
+import { describeCalls, each, startLoad } from "../harness/load.mjs";
+import { alternate, pause } from "../harness/rounds.mjs";
+import { postRequest } from "../http-connection.mjs";
+import { startServer } from "../process.mjs";
+
+const bareServer = "bare SDK server with one tool";
+
+const rows = [
+  {
+    name: "mcp-modern",
+    title: "/mcp → WebSocket device, 2026-07-28, 64 in flight: CPU a call",
+    unit: "ms",
+    better: "less",
+    target: { ratioMost: 1 },
+    baseline: bareServer,
+  },
+  {
+    name: "mcp-legacy",
+    title: "/mcp → WebSocket device, 2025-11-25, 64 in flight: CPU a call",
+    unit: "ms",
+    better: "less",
+    target: { ratioMost: 1 },
+    baseline: bareServer,
+  },
+  {
+    name: "mcp-program",
+    title: "/mcp → MCP program over stdio, 64 in flight: calls",
+    unit: "/s",
+    better: "more",
+    target: { ratioLeast: 1.3 },
+    baseline: "the same program behind a bare SDK proxy",
+  },
+];
+
+const scales = { full: { rounds: 5, seconds: 1.5 }, quick: { rounds: 3, seconds: 1 } };
+const parallel = 64;
+const modernVersion = "2026-07-28";
+const legacyVersion = "2025-11-25";
+const clientInfo = { name: "bench", version: "1.0.0" };
+const accept = "application/json, text/event-stream";
+const program = fileURLToPath(new URL("../servers/mcp-program.mjs", import.meta.url));
+const programAlias = "program";
+const programMs = 20_000;
+
+const meta = {
+  "io.modelcontextprotocol/protocolVersion": modernVersion,
+  "io.modelcontextprotocol/clientCapabilities": {},
+  "io.modelcontextprotocol/clientInfo": clientInfo,
+};
+
+function callBody(name, more = {}) {
+  const params = { name, arguments: { volume: 30 }, ...more };
+  return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+}
+
+function tokenHeaders({ authorization }) {
+  return { accept, ...(authorization === undefined ? {} : { authorization }) };
+}
+
+/** A session of the older protocol; returns the headers of its requests. */
+export async function openSession(server, at) {
+  const response = await fetch(`${server.url}${at}`, {
+    method: "POST",
+    headers: { ...tokenHeaders(server), "content-type": "application/json" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 0,
+      method: "initialize",
+      params: { protocolVersion: legacyVersion, capabilities: {}, clientInfo },
+    }),
+  });
+  await response.text();
+  const session = response.headers.get("mcp-session-id");
+  if (session === null) throw new Error(`initialize: status ${response.status}`);
+  return { ...tokenHeaders(server), "mcp-session-id": session, "mcp-protocol-version": legacyVersion };
+}
+
+/** A request of the newer protocol, which needs no session. */
+export function modernRequest(server, at, name, args) {
+  const params = { name, arguments: args, _meta: meta };
+  const headers = { ...tokenHeaders(server), "mcp-protocol-version": modernVersion };
+  return postRequest(
+    at,
+    { ...headers, "mcp-method": "tools/call", "mcp-name": name },
+    JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+  );
+}
+
+/** One request for each of the callers, each with its own session in the older protocol. */
+async function requestsOf(server, nameOf, era) {
+  const port = Number(new URL(server.url).port);
+  const requests = [];
+  for (let index = 0; index < parallel; index += 1) {
+    const name = nameOf(index);
+    if (era === "modern") requests.push(modernRequest(server, "/mcp", name, { volume: 30 }));
+    else requests.push(postRequest("/mcp", await openSession(server, "/mcp"), callBody(name)));
+  }
+  return { port, requests, expected: '"true"' };
+}
+
+async function run({ scale, wants, log, results }) {
+  const load = await startLoad();
+  const sizes = scales[scale];
+  if (["mcp-modern", "mcp-legacy"].some(wants)) Object.assign(results, await toDevices(load, sizes, log));
+  if (wants("mcp-program")) {
+    log("an MCP program over stdio");
+    Object.assign(results, await toProgram(load, sizes));
+  }
+  await load.stop();
+}
+
+async function toDevices(load, { rounds, seconds }, log) {
+  const bare = await startServer("./servers/mcp-bare.mjs");
+  const gateway = await startGateway();
+  const fleet = await Fleet.start();
+  await fleet.connect("websocket", { url: gateway.devices }, 0, parallel);
+  const { devices } = await (await gateway.get("/api/v1/devices?limit=1000")).json();
+  const names = devices.map(({ alias }) => `${alias}__audio_speaker_set_volume`);
+  const results = {};
+  for (const era of ["modern", "legacy"]) {
+    log(`/mcp, ${era} era`);
+    await load.prepare(`${era} bare`, await requestsOf(bare, () => "set_volume", era));
+    await load.prepare(`${era} ours`, await requestsOf(gateway, (index) => names[index], era));
+    const slice = { parallel, seconds };
+    const measured = await alternate(
+      {
+        ours: () => load.call(gateway, `${era} ours`, slice),
+        bare: () => load.call(bare, `${era} bare`, slice),
+      },
+      { rounds, warmUps: 2 },
+    );
+    results[`mcp-${era}`] = {
+      values: each(measured.ours, "cpuMsEach"),
+      baselines: each(measured.bare, "cpuMsEach"),
+      detail: `${describeCalls(measured.ours)}; bare ${describeCalls(measured.bare)}`,
+    };
+  }
+  await fleet.stop();
+  await Promise.all([bare.stop(), gateway.stop()]);
+  return results;
+}
+
+async function untilListed(gateway) {
+  const until = performance.now() + programMs;
+  for (;;) {
+    const { toolCount } = await (await gateway.get(`/api/v1/devices/${programAlias}`)).json();
+    if (toolCount > 0) return;
+    if (performance.now() > until) throw new Error("the program was not listed");
+    await pause(100);
+  }
+}
+
+async function toProgram(load, { rounds, seconds }) {
+  const bare = await startServer("./servers/mcp-proxy-bare.mjs");
+  const stdio = [{ alias: programAlias, command: process.execPath, args: [program], protocol: "mcp" }];
+  // By default 32 calls wait for a device; here all callers use one.
+  const gateway = await startGateway({ devices: { stdio }, calls: { queue: parallel } });
+  await untilListed(gateway);
+  await load.prepare("proxy", await requestsOf(bare, () => "set_volume", "legacy"));
+  await load.prepare("program", await requestsOf(gateway, () => `${programAlias}__set_volume`, "legacy"));
+  const slice = { parallel, seconds };
+  const measured = await alternate(
+    {
+      ours: () => load.call(gateway, "program", slice),
+      bare: () => load.call(bare, "proxy", slice),
+    },
+    { rounds, warmUps: 2 },
+  );
+  await Promise.all([bare.stop(), gateway.stop()]);
+  const cpu = (side) =>
+    `CPU ${each(measured[side], "cpuMsEach")
+      .sort((a, b) => a - b)
+      [rounds >> 1].toFixed(3)} ms`;
+  return {
+    "mcp-program": {
+      values: each(measured.ours, "perSecond"),
+      baselines: each(measured.bare, "perSecond"),
+      detail: `${describeCalls(measured.ours)}, ${cpu("ours")}; bare proxy ${cpu("bare")}, without the program`,
+    },
+  };
+}
+
+export const mcp = { name: "mcp", title: "Calls over MCP", rows, run };

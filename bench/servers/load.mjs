@@ -1,0 +1,134 @@
+// The callers, in a process of their own: each sends its next request when the last one was answered.
+import net from "node:net";
+import { clientFrame, readFrames } from "../devices/frames.mjs";
+import { percentile } from "../harness/statistics.mjs";
+import { HttpConnection } from "../http-connection.mjs";
+
+/** Sets of requests by name. They are sent here once, because some have thousands. */
+const prepared = new Map();
+
+/** Runs `work` again and again with each of the connections for so long. */
+async function repeat(connections, seconds, work) {
+  const latencies = [];
+  const bytesBefore = connections.reduce((all, { bytes }) => all + bytes, 0);
+  const started = performance.now();
+  const until = started + seconds * 1000;
+  const worker = async (connection, index) => {
+    let turn = 0;
+    let from = performance.now();
+    while (from < until) {
+      await work(connection, index, turn);
+      const now = performance.now();
+      latencies.push(now - from);
+      from = now;
+      turn += 1;
+    }
+  };
+  await Promise.all(connections.map(worker));
+  const elapsed = (performance.now() - started) / 1000;
+  const bytes = connections.reduce((all, each) => all + each.bytes, 0) - bytesBefore;
+  const count = latencies.length;
+  return {
+    count,
+    perSecond: count / elapsed,
+    p50: percentile(latencies, 0.5),
+    p99: percentile(latencies, 0.99),
+    bytesEach: bytes / count,
+  };
+}
+
+/** Kept between the slices, as callers keep them. */
+const kept = new Map();
+
+async function connectionsFor(key, count, open) {
+  const list = kept.get(key) ?? [];
+  kept.set(key, list);
+  while (list.length < count) list.push(await open());
+  return list.slice(0, count);
+}
+
+async function call({ name, parallel, seconds }) {
+  const { port, requests, expected } = prepared.get(name);
+  const connections = await connectionsFor(`${name} ${port}`, parallel, () => HttpConnection.open(port));
+  return await repeat(connections, seconds, async (connection, index, turn) => {
+    const { status, body } = await connection.send(requests[(index + turn * parallel) % requests.length]);
+    // A refused call must not count as a fast one.
+    if (status !== 200 || !body.includes(expected))
+      throw new Error(`status ${status}: ${body.slice(0, 300)}`);
+  });
+}
+
+/** A WebSocket whose next message answers the last one. */
+function openEcho(url) {
+  const { hostname, port } = new URL(url);
+  const socket = net.connect(Number(port), hostname);
+  socket.setNoDelay(true);
+  let rest = Buffer.alloc(0);
+  let heard;
+  const echo = {
+    send: (frame) =>
+      new Promise((resolve) => {
+        heard = resolve;
+        socket.write(frame);
+      }),
+    get bytes() {
+      return socket.bytesRead + socket.bytesWritten;
+    },
+  };
+  return new Promise((resolve, reject) => {
+    socket.once("error", reject);
+    socket.once("data", () => {
+      socket.on("data", (chunk) => {
+        rest = readFrames(Buffer.concat([rest, chunk]), () => heard?.());
+      });
+      resolve(echo);
+    });
+    socket.write(
+      `GET / HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
+    );
+  });
+}
+
+async function echo({ url, text, parallel, seconds }) {
+  const frame = clientFrame(1, text);
+  const connections = await connectionsFor(url, parallel, () => openEcho(url));
+  return await repeat(connections, seconds, async (connection) => await connection.send(frame));
+}
+
+const orders = {
+  async prepare({ name, ...requests }) {
+    prepared.set(name, requests);
+    return {};
+  },
+  call,
+  echo,
+  /** Opens event streams and reads them; `count: 0` closes them. */
+  async streams({ port, request, count }) {
+    const list = kept.get("streams") ?? [];
+    kept.set("streams", list);
+    while (list.length > count) list.pop().destroy();
+    while (list.length < count) {
+      const socket = net.connect(port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      socket.write(request);
+      const [head] = await new Promise((resolve) =>
+        socket.once("data", (chunk) => resolve([chunk.toString()])),
+      );
+      if (!head.startsWith("HTTP/1.1 200")) throw new Error(head);
+      socket.resume();
+      list.push(socket);
+    }
+    return {};
+  },
+};
+
+process.on("message", (order) => {
+  if (order === "stop") process.exit(0);
+  void orders[order.what](order).then(
+    (result) => process.send(result),
+    (error) => process.send({ error: error.message }),
+  );
+});
+process.on("disconnect", () => process.exit(0));
+process.send({ ready: {} });
