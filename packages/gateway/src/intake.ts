@@ -11,9 +11,9 @@ export interface IntakeRates {
 /** How to slow down or end the connection of a peer that sends too much. */
 export interface IntakeValve {
   /** Stops reading, so that the peer's own buffers fill. Missing if the connection is shared with other peers. */
-  readonly pause?: (() => void) | undefined;
-  readonly resume?: (() => void) | undefined;
-  readonly cut: (exceeded: "frames" | "bytes") => void;
+  pause?(): void;
+  resume?(): void;
+  cut(exceeded: "frames" | "bytes"): void;
 }
 
 /** What a board may send, beside its answers. */

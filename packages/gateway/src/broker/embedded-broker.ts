@@ -35,7 +35,7 @@ const deviceTopic = "device-server";
 const appRoot = "tendon/";
 const connectTimeoutMs = 10_000;
 /** MQTT clients may disable pings. TCP keep-alive then detects a vanished machine. */
-const tcpKeepAlive = { keepAlive: true, keepAliveInitialDelay: 60_000 };
+const tcpKeepAliveMs = 60_000;
 const drainTimeoutMs = 30_000;
 /** Node's 511 overflow when a fleet comes back after a power cut; each overflow costs a board a second or more. */
 const backlog = 4_096;
@@ -66,7 +66,9 @@ export class EmbeddedBroker {
       drainTimeout: drainTimeoutMs,
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
-      preConnect: (_client, packet, done) => {
+      preConnect: ({ conn }, packet, done) => {
+        // A client without MQTT's own keep-alive would never be missed.
+        if (packet.keepalive === 0 && conn instanceof net.Socket) conn.setKeepAlive(true, tcpKeepAliveMs);
         // No persistent sessions and no wills: no message waits for a disconnected client.
         const clientId = scopedClientId(packet.clientId, packet.password);
         Object.assign(packet, { clean: true, clientId, will: undefined });
@@ -117,8 +119,7 @@ export class EmbeddedBroker {
   /** Listens for MQTT over TCP, or over TLS with `keys`. Returns the actual port. */
   async listen(host: string, port: number, keys?: { cert: Buffer; key: Buffer }): Promise<number> {
     const handle = (socket: net.Socket) => this.accept(socket, socket.remoteAddress);
-    const server =
-      keys === undefined ? net.createServer(tcpKeepAlive, handle) : this.#tlsServer(keys, handle);
+    const server = keys === undefined ? net.createServer(handle) : this.#tlsServer(keys, handle);
     server.on("error", () => undefined);
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
@@ -192,7 +193,7 @@ export class EmbeddedBroker {
   }
 
   #tlsServer(keys: { cert: Buffer; key: Buffer }, handle: (socket: net.Socket) => void): tls.Server {
-    const server = tls.createServer({ ...keys, ...tcpKeepAlive, handshakeTimeout: connectTimeoutMs }, handle);
+    const server = tls.createServer({ ...keys, handshakeTimeout: connectTimeoutMs }, handle);
     this.#tlsServers.push(server);
     return server;
   }

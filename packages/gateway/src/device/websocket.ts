@@ -2,19 +2,16 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
-import { type RawData, type ServerOptions, type WebSocket, WebSocketServer } from "ws";
+import { type Server, type ServerOptions, WebSocketServer } from "ws";
 import type { Clock } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
-import { boardRates, FlooderRefused, type Flooders, Intake } from "../intake.ts";
+import { FlooderRefused, type Flooders } from "../intake.ts";
 import { refuseOnSocket } from "../problem-document.ts";
 import { type Admit, readClaim } from "./admission.ts";
 import type { BoardSession } from "./board-session.ts";
-import type { AudioChannel, DeviceIdentity, DeviceLink } from "./link.ts";
-
-/** [DEV-11] The firmware never closes TCP after a Close frame, so the gateway does, after this time. */
-const closeGraceMs = 1_000;
-const tcpKeepAliveMs = 60_000;
+import type { DeviceIdentity, DeviceLink } from "./link.ts";
+import { closeGraceMs, type DeviceSocketOwner, DeviceWebSocket, openDeviceSocket } from "./websocket-link.ts";
 
 export interface WebSocketDependencies {
   readonly clock: Clock;
@@ -28,10 +25,10 @@ export interface WebSocketDependencies {
   readonly open: (identity: DeviceIdentity, link: DeviceLink) => BoardSession;
 }
 
-export class WebSocketDevices {
+export class WebSocketDevices implements DeviceSocketOwner {
   readonly #dependencies: WebSocketDependencies;
-  readonly #server: WebSocketServer;
-  readonly #sockets = new Map<WebSocket, BoardSession>();
+  readonly #server: Server<typeof DeviceWebSocket>;
+  readonly #sockets = new Map<DeviceWebSocket, BoardSession>();
   #waitingForHello = 0;
   #stopped = false;
   #onEmpty: (() => void) | undefined;
@@ -39,7 +36,8 @@ export class WebSocketDevices {
   constructor(dependencies: WebSocketDependencies) {
     this.#dependencies = dependencies;
     // The published types lack `closeTimeout`.
-    const options: ServerOptions & { readonly closeTimeout: number } = {
+    const options: ServerOptions<typeof DeviceWebSocket> & { readonly closeTimeout: number } = {
+      WebSocket: DeviceWebSocket,
       // A pong for each of ten thousand pings in one chunk would block everybody else.
       autoPong: false,
       noServer: true,
@@ -65,8 +63,6 @@ export class WebSocketDevices {
       this.#refuse(request, socket, error);
       return;
     }
-    // Detects a vanished peer that answers no pings and speaks no MCP.
-    request.socket.setKeepAlive(true, tcpKeepAliveMs);
     this.#server.handleUpgrade(request, socket, head, (webSocket) =>
       this.#accept(identity, webSocket, request.socket),
     );
@@ -143,110 +139,33 @@ export class WebSocketDevices {
     return error;
   }
 
-  #accept(identity: DeviceIdentity, socket: WebSocket, connection: Duplex): void {
+  #accept(identity: DeviceIdentity, socket: DeviceWebSocket, connection: Duplex): void {
     this.#waitingForHello += 1;
-    let waiting = true;
-    const intake = new Intake(this.#dependencies.clock, boardRates, {
-      pause: () => {
-        this.#dependencies.events.connectionPaused(identity.deviceId);
-        socket.pause();
-      },
-      resume: () => socket.resume(),
-      cut: (exceeded) => {
-        this.#dependencies.flooders.cutOff(identity.deviceId);
-        session.flooded(exceeded);
-      },
-    });
-    const link = new WebSocketLink(socket, this.#dependencies.clock, intake);
-    const session = this.#dependencies.open(identity, link);
-    this.#sockets.set(socket, session);
-    const settle = () => {
-      if (waiting && session.state.kind !== "awaiting_hello") {
-        waiting = false;
-        this.#waitingForHello -= 1;
-      }
-    };
-    // All bytes, also those of fragments and control frames.
-    connection.prependListener("data", (chunk: Buffer) => intake.count(0, chunk.byteLength));
-    socket.on("message", (data: RawData, isBinary: boolean) => {
-      if (!intake.count(1, 0)) return;
-      const bytes = data as Buffer;
-      if (isBinary) session.receiveBinary(bytes);
-      else session.receiveText(bytes.toString());
-      if (waiting) settle();
-    });
-    socket.on("ping", (data: Buffer) => {
-      if (intake.count(1, 0)) socket.pong(data);
-    });
-    socket.on("pong", () => {
-      if (intake.count(1, 0)) session.alive();
-    });
-    // `close` follows a broken socket. After a protocol violation the device may keep the connection open for long
-    // after our Close frame, and nothing is read from it, so the session ends at once [DEV-11].
-    socket.on("error", (error) => {
-      const fault = faultOf(error);
-      if (fault !== undefined) session.close(fault.code, fault.reason);
-    });
-    socket.on("close", (code) => {
-      this.#sockets.delete(socket);
-      intake.end();
-      session.linkClosed(closeReason(code));
-      settle();
-      if (this.#sockets.size === 0) this.#onEmpty?.();
-    });
-  }
-}
-
-class WebSocketLink implements DeviceLink {
-  readonly transport = "websocket";
-  readonly audio: AudioChannel = { send: (frame, sent) => this.#sendFrame(frame, sent) };
-  readonly #socket: WebSocket;
-  readonly #clock: Clock;
-  readonly #intake: Intake;
-
-  constructor(socket: WebSocket, clock: Clock, intake: Intake) {
-    this.#socket = socket;
-    this.#clock = clock;
-    this.#intake = intake;
+    this.#sockets.set(socket, openDeviceSocket(socket, connection, identity, this));
   }
 
-  send(text: string): boolean {
-    if (this.#socket.readyState !== this.#socket.OPEN) return false;
-    if (this.#socket.bufferedAmount > limits.deviceSendBufferBytes.max) return false;
-    this.#intake.expectAnswer(limits.deviceFrameBytes.max);
-    this.#socket.send(text);
-    return true;
+  get clock(): Clock {
+    return this.#dependencies.clock;
   }
 
-  #sendFrame(frame: Uint8Array, sent: () => void): boolean {
-    if (this.#socket.readyState !== this.#socket.OPEN) return false;
-    if (this.#socket.bufferedAmount > limits.deviceSendBufferBytes.max) return false;
-    this.#socket.send(frame, sent);
-    return true;
+  open(identity: DeviceIdentity, link: DeviceLink): BoardSession {
+    return this.#dependencies.open(identity, link);
   }
 
-  ping(): void {
-    if (this.#socket.readyState !== this.#socket.OPEN) return;
-    this.#intake.expectAnswer(limits.deviceFrameBytes.max);
-    this.#socket.ping();
+  greeted(): void {
+    this.#waitingForHello -= 1;
   }
 
-  close(code: number, reason: string): void {
-    this.#socket.close(code, reason.slice(0, 100));
-    const timer = this.#clock.after(closeGraceMs, () => this.#socket.terminate());
-    this.#socket.once("close", () => timer.cancel());
+  paused(deviceId: string): void {
+    this.#dependencies.events.connectionPaused(deviceId);
   }
-}
 
-function faultOf(error: Error): { readonly code: number; readonly reason: string } | undefined {
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  if (code === "WS_ERR_UNSUPPORTED_MESSAGE_LENGTH")
-    return { code: 1009, reason: "the device sent a frame that is too large" };
-  if (code.startsWith("WS_ERR")) return { code: 1002, reason: "the device violated the WebSocket protocol" };
-  return undefined;
-}
+  cutOff(deviceId: string): void {
+    this.#dependencies.flooders.cutOff(deviceId);
+  }
 
-function closeReason(code: number): string {
-  if (code === 1006) return "the connection was lost";
-  return `the device closed the connection (${code})`;
+  closed(socket: DeviceWebSocket): void {
+    this.#sockets.delete(socket);
+    if (this.#sockets.size === 0) this.#onEmpty?.();
+  }
 }

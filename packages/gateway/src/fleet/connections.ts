@@ -90,8 +90,9 @@ export class Connections implements SessionOwner {
     const record = this.#current(session);
     if (record === undefined) return;
     const { alias, board } = record;
-    record.identify(info);
+    const changed = record.identify(info);
     this.#dependencies.upgrades.connected(record.id, info.firmware);
+    if (!changed) return;
     const renamed = record.alias !== alias;
     if (renamed) this.#dependencies.events.deviceNamed(record.id, record.alias);
     if (renamed || record.board !== board) this.#dependencies.toolset.changed(record.id);

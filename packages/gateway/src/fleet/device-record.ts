@@ -21,15 +21,16 @@ export class DeviceRecord {
   readonly #names: Names;
   readonly #node: string;
   readonly #createdAt: number;
-  #stored: StoredDevice | undefined;
+  /** The row as it was last read or given to the store. */
+  #row: StoredDevice | undefined;
+  /** Whether the store has that row, or is getting it. */
+  #isSaved = false;
   /** The settings that people can change. */
   #settings: Pick<StoredDevice, "aliasChosen" | "tags" | "transportSetting"> = {
     aliasChosen: false,
     tags: [],
     transportSetting: undefined,
   };
-  /** The row as it was last saved, as JSON. */
-  #savedText: string | undefined;
   #alias: string;
   #handle: DeviceHandle | undefined;
   #info: DeviceInfo = { protocolVersion: undefined, board: undefined, firmware: undefined };
@@ -70,7 +71,7 @@ export class DeviceRecord {
   #apply(stored: StoredDevice): void {
     this.#names.setAlias(stored.id, stored.alias);
     this.#alias = stored.alias;
-    this.#stored = stored;
+    this.#row = stored;
     const { aliasChosen, tags, transportSetting } = stored;
     this.#settings = { aliasChosen, tags, transportSetting };
     this.#info = {
@@ -90,7 +91,7 @@ export class DeviceRecord {
   /** The complete row for the store. */
   stored(): StoredDevice {
     return {
-      ...(this.#stored ?? withoutSerial),
+      ...(this.#row ?? withoutSerial),
       ...this.#settings,
       ...storedPair(this.pair),
       id: this.id,
@@ -119,22 +120,15 @@ export class DeviceRecord {
    */
   takePendingWrites(): PendingWrites | undefined {
     const row = this.stored();
-    const saved = this.#savedText;
-    const {
-      lastSeenAt: _seen,
-      lastDisconnectAt: _disconnectedAt,
-      lastDisconnectReason: _reason,
-      transport: _transport,
-      ...compared
-    } = row;
-    const text = JSON.stringify(compared);
-    if (text === saved) return undefined;
-    this.#savedText = text;
-    return { row, changed: saved === undefined ? undefined : differing(compared, saved) };
+    const changed = this.#isSaved && this.#row !== undefined ? differing(row, this.#row) : undefined;
+    if (changed?.length === 0) return undefined;
+    this.#row = row;
+    this.#isSaved = true;
+    return { row, changed };
   }
 
   markUnsaved(): void {
-    this.#savedText = undefined;
+    this.#isSaved = false;
   }
 
   get everConnected(): boolean {
@@ -237,10 +231,15 @@ export class DeviceRecord {
     if (mcp) this.#listed ??= promiseWithResolve();
   }
 
-  identify(info: DeviceInfo): void {
+  /** Returns whether anything differs from what the device reported before. */
+  identify(info: DeviceInfo): boolean {
+    const { protocolVersion, board, firmware } = this.#info;
+    if (info.board === board && info.firmware === firmware && info.protocolVersion === protocolVersion)
+      return false;
     this.#info = info;
-    if (info.board === undefined || this.kind === "process" || this.#settings.aliasChosen) return;
-    this.#alias = this.#names.takeAlias(this.id, defaultAlias(info.board, this.id));
+    if (info.board !== undefined && this.kind !== "process" && !this.#settings.aliasChosen)
+      this.#alias = this.#names.takeAlias(this.id, defaultAlias(info.board, this.id));
+    return true;
   }
 
   listingDone(): void {

@@ -6,9 +6,27 @@ export interface PendingWrites {
   readonly changed: readonly (keyof StoredDevice)[] | undefined;
 }
 
-export function differing(row: Partial<StoredDevice>, writtenText: string): (keyof StoredDevice)[] {
-  const written = JSON.parse(writtenText) as Partial<StoredDevice>;
-  // Safe: every key is one of the row's own.
-  const fields = Object.keys(row) as (keyof StoredDevice)[];
-  return fields.filter((field) => JSON.stringify(row[field]) !== JSON.stringify(written[field]));
+/** All but the id and the presence, which is saved separately. */
+const compared = [
+  "kind",
+  "clientIdHash",
+  "alias",
+  "aliasChosen",
+  "tags",
+  "board",
+  "firmware",
+  "protocolVersion",
+  "transportSetting",
+  "approval",
+  "serial",
+  "sealedKey",
+  "generation",
+  "createdAt",
+  "lapsesAt",
+] as const satisfies readonly (keyof StoredDevice)[];
+
+export function differing(row: StoredDevice, saved: StoredDevice): readonly (keyof StoredDevice)[] {
+  return compared.filter((field) =>
+    field === "tags" ? row.tags.join("\n") !== saved.tags.join("\n") : row[field] !== saved[field],
+  );
 }
