@@ -5,6 +5,7 @@
 import type { Duplex } from "node:stream";
 import { limits } from "@tendon/protocol";
 import { type RawData, WebSocket } from "ws";
+import { Batch } from "../batch.ts";
 import type { Clock } from "../clock.ts";
 import { boardRates, Intake, type IntakeValve } from "../intake.ts";
 import type { BoardSession } from "./board-session.ts";
@@ -58,6 +59,7 @@ class WebSocketLink implements DeviceLink, IntakeValve {
   readonly #deviceId: string;
   readonly #owner: DeviceSocketOwner;
   #isWaiting = true;
+  #isCorked = false;
   #audio: AudioChannel | undefined;
 
   constructor(socket: DeviceWebSocket, connection: Duplex, deviceId: string, owner: DeviceSocketOwner) {
@@ -91,8 +93,20 @@ class WebSocketLink implements DeviceLink, IntakeValve {
     if (this.#socket.readyState !== this.#socket.OPEN) return false;
     if (this.#socket.bufferedAmount > limits.deviceSendBufferBytes.max) return false;
     this.intake.expectAnswer(limits.deviceFrameBytes.max);
-    this.#socket.send(text);
+    if (this.#isCorked) this.#socket.send(text);
+    else {
+      this.#isCorked = true;
+      this.#connection.cork();
+      this.#socket.send(text);
+      written.add(this);
+    }
     return true;
+  }
+
+  /** Everything that was sent leaves in one write. */
+  uncork(): void {
+    this.#isCorked = false;
+    this.#connection.uncork();
   }
 
   ping(): void {
@@ -141,6 +155,9 @@ class WebSocketLink implements DeviceLink, IntakeValve {
     this.#owner.greeted();
   }
 }
+
+/** Shared by all devices, because most of the cost of a frame is the system call. */
+const written = new Batch<WebSocketLink>((link) => link.uncork());
 
 function messageReceived(this: WebSocket, data: RawData, isBinary: boolean): void {
   // Safe: `binaryType` is never set, so that messages are buffers.

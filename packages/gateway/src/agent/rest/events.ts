@@ -7,6 +7,7 @@ import { TendonError } from "../../errors.ts";
 import type { Events, Missed } from "../../events/events.ts";
 import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
+import { EventWriter } from "./event-writer.ts";
 import type { RestDependencies } from "./rest.ts";
 
 const keepAliveMs = 15_000;
@@ -22,19 +23,24 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
     { readonly principalId: string; readonly session: string | undefined }
   >();
   const places = new SharedPool(limits.eventStreams.max, "open event streams");
+  const writer = new EventWriter();
+  const end = ({ raw }: FastifyReply) => {
+    writer.close(raw);
+    raw.end();
+  };
   tokens.onRevoked((tokenId) => {
-    for (const [reply, { principalId }] of open) if (principalId === tokenId) reply.raw.end();
+    for (const [reply, { principalId }] of open) if (principalId === tokenId) end(reply);
   });
   console.authentication.sessions.onEnded((key) => {
-    for (const [reply, { session }] of open) if (session === key) reply.raw.end();
+    for (const [reply, { session }] of open) if (session === key) end(reply);
   });
   const keepAlive = setInterval(() => {
-    for (const reply of open.keys()) reply.raw.write(": keep-alive\n\n");
+    for (const { raw } of open.keys()) writer.writeText(raw, ": keep-alive\n\n");
   }, keepAliveMs);
   keepAlive.unref();
   http.addHook("onClose", () => {
     clearInterval(keepAlive);
-    for (const reply of open.keys()) reply.raw.end();
+    for (const reply of open.keys()) end(reply);
   });
   http.get(
     "/events",
@@ -65,8 +71,9 @@ export function eventRoutes(http: Http, { events, services, tokens, console }: R
       const wanted: Wanted = (event) => filter(event) && services.fleet.showsEvent(principal, event);
       reply.hijack();
       open.set(reply, { principalId: principal.id, session: request.consoleSession });
-      const unsubscribe = stream(reply, events, wanted, request.headers["last-event-id"]);
+      const unsubscribe = stream(reply, writer, events, wanted, request.headers["last-event-id"]);
       reply.raw.once("close", () => {
+        writer.close(reply.raw);
         leave();
         unsubscribe();
         open.delete(reply);
@@ -91,6 +98,7 @@ function readFilter(query: { device?: string; type?: string }, services: Service
 
 function stream(
   reply: FastifyReply,
+  writer: EventWriter,
   events: Events,
   wanted: Wanted,
   resumeFrom: string | undefined,
@@ -103,12 +111,7 @@ function stream(
     connection: "keep-alive",
   });
   raw.write(": tendon events\n\n");
-  // A stream that has ended but is not closed yet accepts no writes.
-  const send = (text: string) => {
-    if (!raw.writableEnded && !raw.destroyed) raw.write(text);
-  };
-  const write = (event: GatewayEvent) => send(`id: ${event.id}\ndata: ${JSON.stringify(event)}\n\n`);
-  const reset = () => send("event: reset\ndata: {}\n\n");
+  const reset = () => writer.writeText(raw, "event: reset\ndata: {}\n\n");
   // Missed events may be many megabytes. They are sent as fast as the client reads, and newer events queue behind them.
   let backlog: GatewayEvent[] = [];
   let at = 0;
@@ -116,11 +119,12 @@ function stream(
   const catchUp = () => {
     for (; at < backlog.length; at += 1) {
       const event = backlog[at];
-      if (raw.writableLength > catchUpBufferBytes) {
+      if (writer.unsentOf(raw) > catchUpBufferBytes) {
+        writer.flush();
         raw.once("drain", catchUp);
         return;
       }
-      if (event !== undefined) write(event);
+      if (event !== undefined) writer.write(raw, event);
     }
     backlog = [];
     at = 0;
@@ -144,9 +148,9 @@ function stream(
     if (!wanted(event)) return;
     const behind = backlog.length - at;
     // A client this far behind is disconnected; it can resume from the last event it has.
-    if (behind > 3 * limits.eventsKept.max || raw.writableLength > limits.eventStreamBufferBytes.max)
+    if (behind > 3 * limits.eventsKept.max || writer.unsentOf(raw) > limits.eventStreamBufferBytes.max)
       raw.destroy();
     else if (waiting || behind > 0) backlog.push(event);
-    else write(event);
+    else writer.write(raw, event);
   });
 }
