@@ -33,8 +33,8 @@ export class FileLock {
     this.#timing = timing;
   }
 
-  acquire(): void {
-    this.#since = this.#wait();
+  acquire(patienceMs = this.#timing.patienceMs): void {
+    this.#since = this.#wait(patienceMs);
   }
 
   /** Checked just before a change is committed, because another process may have taken over after a long time. */
@@ -46,13 +46,13 @@ export class FileLock {
     if (this.stillMine) remove(this.#path);
   }
 
-  #wait(): number {
+  #wait(patienceMs: number): number {
     const started = performance.now();
     let waitMs = 0.05;
     for (;;) {
       const since = performance.now();
       if (take(this.#path)) return since;
-      if (since - started > this.#timing.patienceMs) throw this.#busy();
+      if (since - started > patienceMs) throw this.#busy();
       if (this.#isOrphan(this.#path)) this.#takeAway();
       else {
         // Everything is synchronous, including the waiting, because answers are sent in order anyway.
