@@ -56,12 +56,25 @@ async function bundleHome() {
   await bundle.close();
 }
 
+/**
+ * Escapes characters outside ASCII. With a single one of them V8 keeps the source of a file with two bytes for each
+ * character, which takes twice the memory and longer to parse.
+ */
+function escapeBundle() {
+  for (const name of fs.readdirSync(bundleFolder)) {
+    const file = path.join(bundleFolder, name);
+    const escaped = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replaceAll(/[^\0-\x7f]/g, escaped));
+  }
+}
+
 const parts = process.argv.slice(2);
 const wants = (part) => parts.length === 0 || parts.includes(part);
 if (wants("packages")) {
   run(bin("typescript", "bin", "tsc"), ["-b", "packages/cli"]);
   await bundleCommand();
   await bundleHome();
+  escapeBundle();
 }
 // The page goes into the gateway's dist, where `serve` finds it.
 if (wants("console")) run(bin("vite", "bin", "vite.js"), ["build"], path.join(root, "packages", "console"));
