@@ -90,6 +90,9 @@ export class FileStore implements HomeStore {
   tidy(): void {
     if (!this.#file.wasAppended) return;
     try {
+      this.#look();
+      // Another process may have done it.
+      if (!this.#file.wasAppended) return;
       this.#acquire(tidyPatienceMs);
       this.#finish();
     } catch (error) {
