@@ -99,8 +99,15 @@ function difference(before: HomeState, after: HomeState): Fields {
 }
 
 function addChanged(set: Record<string, unknown>, key: string, before: Fields, after: Fields): void {
-  const changed = Object.entries(after).filter(([name, value]) => before[name] !== value);
-  if (changed.length > 0) set[key] = Object.fromEntries(changed);
+  // Without a prototype, because `__proto__` is a name like any other.
+  const changed: Record<string, unknown> = Object.create(null);
+  let differs = false;
+  for (const name of Object.keys(after)) {
+    if (before[name] === after[name]) continue;
+    changed[name] = after[name];
+    differs = true;
+  }
+  if (differs) set[key] = changed;
 }
 
 function merge(document: Fields, { visits, lights, own, ...set }: Fields): Fields {

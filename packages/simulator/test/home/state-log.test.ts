@@ -271,6 +271,18 @@ describe.runIf(process.platform === "linux")("changes in a state file", () => {
     }
   });
 
+  it("keep a light whose name is special in JavaScript", () => {
+    const folder = homeFolder();
+    const names = ["__proto__", "constructor", "toString"];
+    const lights = new Map(names.map((name) => [name, false]));
+    const open = () =>
+      new FileStore({ file: path.join(folder, "home.json"), settings: { ...defaultSettings, lights } });
+    const home = new SimulatedHome({ settings: { ...defaultSettings, lights }, store: open() });
+    for (const name of names) home.call("set_light_state", { name, on: true });
+    expect(linesIn(folder)).toHaveLength(3);
+    expect(Object.entries(open().read().lights)).toEqual(names.map((name) => [name, true]));
+  });
+
   it("of an idle client become one line after a second", async () => {
     const folder = homeFolder();
     const store = storeIn(folder);
