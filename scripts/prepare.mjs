@@ -75,7 +75,9 @@ const parts = {
 };
 
 function buildKey(part) {
-  const seen = [installKey(), fs.readFileSync(path.join(root, "tsconfig.base.json"))];
+  const seen = [installKey()];
+  for (const file of ["tsconfig.base.json", path.join("scripts", "build.mjs")])
+    seen.push(fs.readFileSync(path.join(root, file)));
   for (const folder of parts[part]) {
     for (const file of sources(path.join(root, folder))) {
       const stat = fs.statSync(file);

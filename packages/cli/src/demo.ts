@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import type { Config, Tendon } from "@tendon/gateway";
-import { VirtualDevice } from "@tendon/simulator";
 
 export interface Demo {
   stop(): Promise<void>;
@@ -28,6 +27,8 @@ export function demoProcesses({ data, devices }: Config): Config["devices"]["std
 }
 
 export async function startDemo(tendon: Tendon): Promise<Demo> {
+  // A gateway without virtual devices does not load the simulator.
+  const { VirtualDevice } = await import("@tendon/simulator");
   const devices = boards.map(({ mac, name, transport, battery }) => {
     const clientId = randomUUID();
     const { websocket, mqtt } = tendon.provision(mac, clientId);

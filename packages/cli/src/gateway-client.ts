@@ -25,7 +25,7 @@ export class GatewayClient extends TendonClient {
       fetch: async (url, { redirect: _, ...init }) => {
         // For every request, so that another program at the address of a gateway that has ended gets no token.
         requireRunning(target);
-        return await send(url, init);
+        return (await send(url, init)) as Response;
       },
     });
     this.target = target;

@@ -14,22 +14,20 @@ import { addFirmwareCommand } from "./commands/firmware-arguments.ts";
 import { addHomeCommand } from "./commands/home-arguments.ts";
 import { addSimulateCommand } from "./commands/simulate-arguments.ts";
 import { addTokenCommand } from "./commands/token-arguments.ts";
-import { OperationError, UsageError } from "./errors.ts";
+import { UsageError } from "./errors.ts";
+import { reporting } from "./report.ts";
 import { version } from "./version.ts";
 
 export async function main(argv: string[]): Promise<void> {
-  // A reader such as `head` may close the pipe early. That is not an error.
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
-  const program = build();
-  try {
-    await program.parseAsync(argv);
-  } catch (error) {
-    process.exitCode = report(error, argv.includes("--json"));
-  }
+  await reporting(argv, async () => {
+    try {
+      await build().parseAsync(argv);
+    } catch (error) {
+      if (!(error instanceof CommanderError)) throw error;
+      // Commander has printed it.
+      process.exitCode = error.exitCode === 0 ? 0 : 2;
+    }
+  });
 }
 
 function build(): Command {
@@ -212,25 +210,4 @@ function checkNoArguments([first]: readonly string[]): void {
     ? " Write options after `--`, such as `npm start -- --port 8080`: npm keeps the others for itself."
     : " Run it with --help for the list.";
   throw new UsageError(`serve takes options only, got \`${first}\`.${hint}`);
-}
-
-/** Prints the error without a stack trace and returns the exit code: 1 the operation failed, 2 wrong usage. */
-function report(error: unknown, json: boolean): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof UsageError) {
-    process.stderr.write(`tendon: ${error.message}\n`);
-    return 2;
-  }
-  if (error instanceof OperationError) {
-    if (json && error.problem !== undefined) process.stdout.write(`${JSON.stringify(error.problem)}\n`);
-    process.stderr.write(`tendon: ${error.message}\n`);
-    return 1;
-  }
-  if (error instanceof Error && error.name === "StartError") {
-    process.stderr.write(`tendon: ${error.message}\n`);
-    return 1;
-  }
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  process.stderr.write(`tendon: unexpected error. This is a bug, please report it:\n${text}\n`);
-  return 1;
 }

@@ -9,6 +9,8 @@ export interface HomeProcessOptions {
   readonly cwd: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** The largest file that the process can write, in KiB. */
+  readonly maxFileKiB?: number;
 }
 
 export class HomeProcess {
@@ -21,9 +23,13 @@ export class HomeProcess {
   stdout = "";
   stderr = "";
 
-  constructor({ cwd, args = ["--mcp"], env = {} }: HomeProcessOptions) {
+  constructor({ cwd, args = ["--mcp"], env = {}, maxFileKiB }: HomeProcessOptions) {
     const { PATH = "", HOME = "" } = process.env;
-    this.child = spawn(process.execPath, [bin, "home", ...args], {
+    const command = [process.execPath, bin, "home", ...args];
+    // The shell counts in blocks of 512 bytes.
+    const limited = ["/bin/sh", "-c", `ulimit -f ${2 * (maxFileKiB ?? 0)} && exec "$@"`, "sh", ...command];
+    const [program = "", ...rest] = maxFileKiB === undefined ? command : limited;
+    this.child = spawn(program, rest, {
       cwd,
       env: { PATH, HOME, ...env },
       stdio: ["pipe", "pipe", "pipe"],

@@ -1,7 +1,7 @@
 /** Requests of the bridge to the gateway: finds its current address and token, and waits while it is not running. */
 import { createParser } from "eventsource-parser";
 import { NoGateway } from "../errors.ts";
-import { fetchFrom } from "../gateway-fetch.ts";
+import { fetchFrom, type GatewayResponse } from "../gateway-fetch.ts";
 import { type McpToken, mcpToken } from "../mcp-token.ts";
 import { ownCommand } from "../own-command.ts";
 import { readTarget, type Target, type TargetOptions } from "../target.ts";
@@ -46,7 +46,7 @@ export class GatewayConnection {
   }
 
   /** Retries for `retryMs` while no gateway is reachable, then throws GatewayUnavailable. */
-  async sendWithRetry(call: GatewayCall, retryMs: number): Promise<Response> {
+  async sendWithRetry(call: GatewayCall, retryMs: number): Promise<GatewayResponse> {
     const until = performance.now() + retryMs;
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
       try {
@@ -58,7 +58,7 @@ export class GatewayConnection {
     }
   }
 
-  async send({ method = "POST", headers = {}, body, signal }: GatewayCall): Promise<Response> {
+  async send({ method = "POST", headers = {}, body, signal }: GatewayCall): Promise<GatewayResponse> {
     // Read for each request, because a restarted gateway may have another address.
     const { target, token } = await this.#target();
     const url = `${target.url}${this.#options.path}`;
@@ -140,7 +140,7 @@ export interface Received {
 }
 
 /** The messages of a response as they arrive: one JSON message, or an event stream. */
-export async function* messagesOf(response: Response): AsyncGenerator<Received> {
+export async function* messagesOf(response: GatewayResponse): AsyncGenerator<Received> {
   if (response.body === null) return;
   if (!(response.headers.get("content-type") ?? "").startsWith("text/event-stream")) {
     const message = parseMessage(await response.text());
@@ -162,7 +162,7 @@ export async function* messagesOf(response: Response): AsyncGenerator<Received> 
 }
 
 /** Converts an HTTP error of the gateway into a JSON-RPC reply to the request. */
-export async function errorReply(response: Response, request: Message): Promise<Message> {
+export async function errorReply(response: GatewayResponse, request: Message): Promise<Message> {
   const body = parseMessage(await response.text()) ?? {};
   if (body["jsonrpc"] === "2.0") return { ...body, id: requestIdOf(request) ?? null };
   const { code, detail, title } = body;
@@ -172,7 +172,7 @@ export async function errorReply(response: Response, request: Message): Promise<
 
 /** Writes every message of a response; returns false where the reply to the request was not among them. */
 export async function forwardMessages(
-  response: Response,
+  response: GatewayResponse,
   id: RequestId | undefined,
   write: (message: Message) => void,
 ): Promise<boolean> {

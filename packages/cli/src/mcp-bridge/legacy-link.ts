@@ -2,6 +2,7 @@
  * MCP with sessions (2025-11-25 and older). A session ends when the gateway ends. The bridge then opens a new one with
  * the client's own `initialize`, so that the client only sees a notification that the lists may have changed.
  */
+import type { GatewayResponse } from "../gateway-fetch.ts";
 import {
   connectionLost,
   errorReply,
@@ -112,7 +113,7 @@ export class LegacyLink {
     }
   }
 
-  async #passBack(response: Response, message: Message, id: RequestId | undefined): Promise<void> {
+  async #passBack(response: GatewayResponse, message: Message, id: RequestId | undefined): Promise<void> {
     if (!response.ok) {
       const refusal = await errorReply(response, message);
       if (id !== undefined) this.#write(refusal);
@@ -202,7 +203,7 @@ function headersOf({ id, version }: Session): Record<string, string> {
 }
 
 async function readSession(
-  response: Response,
+  response: GatewayResponse,
   id: RequestId | undefined,
 ): Promise<{ session: Session | undefined; answer: Message | undefined }> {
   const sessionId = response.headers.get("mcp-session-id");

@@ -4,8 +4,6 @@
  * id, a hanging one by the lock's age.
  */
 import fs from "node:fs";
-import os from "node:os";
-import { threadId } from "node:worker_threads";
 import { HomeStateError } from "./home-errors.ts";
 
 export interface LockTiming {
@@ -16,8 +14,23 @@ export interface LockTiming {
 }
 
 const usual: LockTiming = { patienceMs: 5_000, abandonedMs: 10_000 };
-const host = os.hostname();
-const ownName = `${process.pid}.${threadId}@${host}`;
+
+interface OwnName {
+  readonly host: string;
+  readonly name: string;
+}
+
+let known: OwnName | undefined;
+
+/** These modules are loaded with the first lock, because loading them takes longer than the rest of the start. */
+function self(): OwnName {
+  if (known !== undefined) return known;
+  const host = process.getBuiltinModule("node:os").hostname();
+  const { threadId } = process.getBuiltinModule("node:worker_threads");
+  known = { host, name: `${process.pid}.${threadId}@${host}` };
+  return known;
+}
+
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
 export class FileLock {
@@ -33,8 +46,8 @@ export class FileLock {
     this.#timing = timing;
   }
 
-  acquire(): void {
-    this.#since = this.#wait();
+  acquire(patienceMs = this.#timing.patienceMs): void {
+    this.#since = this.#wait(patienceMs);
   }
 
   /** Checked just before a change is committed, because another process may have taken over after a long time. */
@@ -46,13 +59,13 @@ export class FileLock {
     if (this.stillMine) remove(this.#path);
   }
 
-  #wait(): number {
+  #wait(patienceMs: number): number {
     const started = performance.now();
     let waitMs = 0.05;
     for (;;) {
       const since = performance.now();
       if (take(this.#path)) return since;
-      if (since - started > this.#timing.patienceMs) throw this.#busy();
+      if (since - started > patienceMs) throw this.#busy();
       if (this.#isOrphan(this.#path)) this.#takeAway();
       else {
         // Everything is synchronous, including the waiting, because answers are sent in order anyway.
@@ -87,7 +100,8 @@ export class FileLock {
     if (owner === undefined) return false;
     if (Date.now() - owner.since > this.#timing.abandonedMs) return true;
     // In a container every start may have the same process id, so an earlier run may have left the lock.
-    if (owner.name === ownName) return true;
+    const { host, name } = self();
+    if (owner.name === name) return true;
     return owner.host === host && owner.pid !== undefined && !isAlive(owner.pid);
   }
 
@@ -107,7 +121,7 @@ interface Owner {
 
 function take(path: string): boolean {
   try {
-    fs.symlinkSync(ownName, path);
+    fs.symlinkSync(self().name, path);
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
@@ -115,7 +129,7 @@ function take(path: string): boolean {
   }
   // Without symbolic links (some network and memory-card file systems, Windows), use a file.
   try {
-    fs.writeFileSync(path, ownName, { flag: "wx" });
+    fs.writeFileSync(path, self().name, { flag: "wx" });
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;

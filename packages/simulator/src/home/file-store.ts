@@ -3,8 +3,8 @@ import path from "node:path";
 import { codeOf, FileLock, type LockTiming } from "./file-lock.ts";
 import { HomeStateError } from "./home-errors.ts";
 import type { HomeSettings } from "./settings.ts";
-import { type HomeState, initialState } from "./state.ts";
-import { readState, writeState } from "./state-text.ts";
+import type { HomeState } from "./state.ts";
+import { StateFile } from "./state-file.ts";
 import type { HomeStore } from "./store.ts";
 
 export interface FileStoreOptions {
@@ -15,155 +15,162 @@ export interface FileStoreOptions {
   readonly lock?: LockTiming;
 }
 
-/** One version of the file. It is kept open, so that the system does not reuse its inode. */
-interface Seen {
-  readonly handle: number;
-  readonly inode: number;
-  readonly modified: number;
-  readonly size: number;
-}
+/** How long a process that only rewrites the file in one line waits for the lock. */
+const tidyPatienceMs = 20;
 
 /**
  * The state in one file that several processes share. A read only checks whether the file has changed since the last
- * read. A change takes a lock, writes a new file and renames it over the old one, so that readers and crashes see either
- * the old or the new state.
+ * read. A change appends a line, which takes effect in the order of the lines. Where that is not possible, it takes a
+ * lock, writes a new file and renames it over the old one. Readers and crashes see either the old or the new state.
  */
 export class FileStore implements HomeStore {
   readonly #options: FileStoreOptions;
-  readonly #file: string;
-  readonly #initial: HomeState;
+  readonly #path: string;
+  readonly #file: StateFile;
   readonly #lock: FileLock;
-  #state: HomeState;
-  #seen: Seen | undefined;
   /** The content of the file while this process holds the lock. */
   #held: HomeState | undefined;
+  /** The state with the changes that are not written yet. */
+  #pending: HomeState | undefined;
   /** Changes are written at the end of together(). */
   #together = false;
 
   constructor(options: FileStoreOptions) {
     this.#options = options;
-    this.#file = path.resolve(options.file);
-    this.#initial = initialState(options.settings);
-    this.#state = this.#initial;
+    this.#path = path.resolve(options.file);
+    this.#file = new StateFile(this.#path, options.settings);
     this.#lock = new FileLock(
-      `${this.#file}.lock`,
+      `${this.#path}.lock`,
       (pid) => fs.rmSync(this.#temporary(pid), { force: true }),
       options.lock,
     );
   }
 
   read(): HomeState {
-    return this.#held === undefined ? (this.#look() ?? this.#recover()) : this.#state;
+    return this.#pending ?? this.#look() ?? this.#recover();
   }
 
   last(): HomeState {
-    return this.#state;
+    return this.#pending ?? this.#file.state;
   }
 
   change(change: (state: HomeState) => HomeState): HomeState {
-    const before = this.read();
-    // A change without effect needs no lock: it took place at the time of the read.
-    if (change(before) === before) return before;
-    if (this.#held === undefined) this.#acquire();
-    try {
-      this.#state = change(this.#state);
-    } finally {
-      if (!this.#together) this.#finish();
+    for (;;) {
+      const before = this.read();
+      const after = change(before);
+      // A change without effect is not written: it took place at the time of the read.
+      if (after === before) return before;
+      if (this.#pending !== undefined || (this.#together && this.#file.appendable())) {
+        this.#pending = after;
+        return after;
+      }
+      if (!this.#file.appendable()) return this.#changeLocked(change);
+      if (this.#writing(() => this.#file.append(after))) {
+        this.#shorten();
+        return after;
+      }
     }
-    return this.#state;
   }
 
   together(work: () => void): void {
-    this.#together = true;
+    do {
+      this.#together = true;
+      try {
+        work();
+      } catch (error) {
+        this.#pending = this.#held;
+        throw error;
+      } finally {
+        this.#together = false;
+        if (this.#held !== undefined) this.#finish();
+      }
+    } while (!this.#appendPending());
+  }
+
+  tidy(): void {
+    if (!this.#file.wasAppended) return;
     try {
-      work();
-    } catch (error) {
-      this.#state = this.#held ?? this.#state;
-      throw error;
-    } finally {
-      this.#together = false;
+      this.#look();
+      // Another process may have done it.
+      if (!this.#file.wasAppended) return;
+      this.#acquire(tidyPatienceMs);
       this.#finish();
+    } catch (error) {
+      // The lines remain in the file, and the next process reads them.
+      if (!(error instanceof HomeStateError)) throw error;
     }
   }
 
   close(): void {
-    this.#remember(undefined);
+    this.tidy();
+    this.#file.close();
   }
 
-  /** `undefined` for an existing file with an invalid state. */
   #look(): HomeState | undefined {
     try {
-      const found = fs.statSync(this.#file, { throwIfNoEntry: false });
-      const seen = this.#seen;
-      if (found === undefined) {
-        if (seen !== undefined || this.#state !== this.#initial) this.#begin();
-        return this.#state;
-      }
-      if (
-        seen !== undefined &&
-        found.ino === seen.inode &&
-        found.mtimeMs === seen.modified &&
-        found.size === seen.size
-      ) {
-        return this.#state;
-      }
-      return this.#load();
+      return this.#file.look();
     } catch (error) {
       throw this.#explain("state_unreadable", "cannot be read", error);
     }
   }
 
-  #begin(): void {
-    this.#remember(undefined);
-    this.#state = this.#initial;
+  /** False if another process changed the file in between, and nothing was written. */
+  #appendPending(): boolean {
+    const after = this.#pending;
+    if (after === undefined) return true;
+    this.#pending = undefined;
+    if (!this.#writing(() => this.#file.append(after))) return false;
+    this.#shorten();
+    return true;
   }
 
-  #load(): HomeState | undefined {
-    const handle = fs.openSync(this.#file, "r");
-    let kept = false;
+  #shorten(): void {
+    if (this.#file.isLong) this.tidy();
+  }
+
+  #changeLocked(change: (state: HomeState) => HomeState): HomeState {
+    this.#acquire();
     try {
-      const { ino, mtimeMs, size } = fs.fstatSync(handle);
-      const state = readState(fs.readFileSync(handle, "utf8"), this.#options.settings, this.#file);
-      if (state === undefined) return undefined;
-      this.#remember({ handle, inode: ino, modified: mtimeMs, size });
-      kept = true;
-      this.#state = state;
-      return state;
+      this.#pending = change(this.read());
+      return this.#pending;
     } finally {
-      if (!kept) fs.closeSync(handle);
+      if (!this.#together) this.#finish();
     }
-  }
-
-  #remember(seen: Seen | undefined): void {
-    if (this.#seen !== undefined) fs.closeSync(this.#seen.handle);
-    this.#seen = seen;
   }
 
   #recover(): HomeState {
     this.#acquire();
     if (!this.#together) this.#finish();
-    return this.#state;
+    return this.last();
   }
 
-  #acquire(): void {
-    this.#writing(() => this.#lock.acquire());
+  #acquire(patienceMs?: number): void {
+    this.#writing(() => this.#lock.acquire(patienceMs));
     try {
-      this.#held = this.#writing(() => this.#look() ?? this.#startAnew());
+      this.#held = this.#writing(() => this.#lookAlone());
+      this.#pending = this.#held;
     } finally {
       if (this.#held === undefined) this.#lock.release();
+    }
+  }
+
+  /** The state after which no process appends. */
+  #lookAlone(): HomeState {
+    for (;;) {
+      const state = this.#look() ?? this.#startAnew();
+      if (!this.#file.appendable() || this.#file.end()) return state;
     }
   }
 
   /** Writes the changes, if any, and releases the lock. */
   #finish(): void {
     const held = this.#held;
-    if (held === undefined) return;
+    const state = this.#pending;
     this.#held = undefined;
+    this.#pending = undefined;
     try {
-      if (this.#state !== held) this.#writing(() => this.#replace(this.#state));
-    } catch (error) {
-      this.#state = held;
-      throw error;
+      if (state !== undefined && (state !== held || this.#file.isEnded))
+        this.#writing(() => this.#replace(state));
     } finally {
       this.#lock.release();
     }
@@ -171,32 +178,18 @@ export class FileStore implements HomeStore {
 
   /** Renames an invalid file and starts with the defaults. Runs under the lock, after reading again. */
   #startAnew(): HomeState {
-    const backup = freeName(`${this.#file}.broken`);
-    fs.renameSync(this.#file, backup);
-    this.#begin();
+    const backup = freeName(`${this.#path}.broken`);
+    fs.renameSync(this.#path, backup);
+    this.#file.forget();
     this.#options.putAside?.(backup);
-    return this.#state;
+    return this.#file.state;
   }
 
-  /** Replaces the file atomically. */
   #replace(state: HomeState): void {
-    const temporary = this.#temporary(process.pid);
-    const handle = fs.openSync(temporary, "w+");
-    let kept = false;
-    try {
-      fs.writeFileSync(handle, writeState(state));
-      const { ino, mtimeMs, size } = fs.fstatSync(handle);
+    this.#file.replace(state, this.#temporary(process.pid), () => {
       if (!this.#lock.stillMine)
-        throw new HomeStateError("state_locked", this.#file, `${this.#file} took too long to write`);
-      fs.renameSync(temporary, this.#file);
-      this.#remember({ handle, inode: ino, modified: mtimeMs, size });
-      kept = true;
-    } finally {
-      if (!kept) {
-        fs.closeSync(handle);
-        fs.rmSync(temporary, { force: true });
-      }
-    }
+        throw new HomeStateError("state_locked", this.#path, `${this.#path} took too long to write`);
+    });
   }
 
   #writing<Result>(work: () => Result): Result {
@@ -208,14 +201,14 @@ export class FileStore implements HomeStore {
   }
 
   #temporary(pid: number): string {
-    return `${this.#file}.${pid}.tmp`;
+    return `${this.#path}.${pid}.tmp`;
   }
 
   /** Converts file system errors; other errors are passed on unchanged. */
   #explain(code: "state_unreadable" | "state_unwritable", what: string, error: unknown): unknown {
     if (error instanceof HomeStateError || codeOf(error) === undefined) return error;
     const reason = error instanceof Error ? error.message : String(error);
-    return new HomeStateError(code, this.#file, `${this.#file} ${what}: ${reason}`, { cause: error });
+    return new HomeStateError(code, this.#path, `${this.#path} ${what}: ${reason}`, { cause: error });
   }
 }
 

@@ -10,7 +10,7 @@ export function watchFile(file: string, changed: () => void, clock: Clock): () =
   const name = path.basename(file);
   let watcher: fs.FSWatcher | undefined;
   try {
-    // Watches the folder, because each change replaces the file.
+    // Watches the folder, because the file may be replaced.
     watcher = fs.watch(path.dirname(file), { persistent: false }, (_, changedName) => {
       if (changedName === null || changedName === name) changed();
     });

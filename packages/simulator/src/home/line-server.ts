@@ -35,6 +35,9 @@ export function serveHome(options: HomeServerOptions): HomeServer {
   return { ended: server.ended, stop: () => server.end("stopped") };
 }
 
+/** A client that sends nothing for this long is idle. */
+const idleMs = 1_000;
+
 interface Unreadable {
   readonly why: "tooLong" | "notText";
 }
@@ -50,6 +53,10 @@ class LineServer {
   /** The state that was last reported to the client; `undefined` for a client without events. */
   #reported: HomeState | undefined;
   #unwatch = (): void => undefined;
+  readonly #clock: Clock;
+  /** Turns since the last check for idleness. */
+  #turns = 0;
+  #idleCheck: { cancel(): void } | undefined;
   #settle: (why: HomeServerEnd) => void = () => undefined;
   #over = false;
   #quit = false;
@@ -62,6 +69,7 @@ class LineServer {
     this.#home = home;
     this.#input = input;
     this.#output = output;
+    this.#clock = clock;
     this.#warn = options.warn ?? (() => undefined);
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
@@ -93,6 +101,7 @@ class LineServer {
     if (this.#over) return;
     this.#over = true;
     this.#unwatch();
+    this.#idleCheck?.cancel();
     this.#input.close();
     this.#settle(why);
   }
@@ -103,23 +112,25 @@ class LineServer {
     read();
     const lines = this.#lines.splice(0);
     if (lines.length === 0) return;
-    const told = this.#reported;
-    this.#home.beginTurn();
+    const reported = this.#reported;
     try {
-      this.#home.together(() => this.#answerAll(lines));
+      this.#home.together(() => this.#answerAll(lines, reported));
     } catch (error) {
       if (!(error instanceof HomeStateError)) throw error;
       // Nothing was written: run each call separately.
-      this.#answers = "";
-      this.#reported = told;
-      this.#quit = false;
-      this.#answerAll(lines);
+      this.#answerAll(lines, reported);
     }
     this.#flush();
     if (this.#quit) this.end("quit");
+    else this.#tidyWhenIdle();
   }
 
-  #answerAll(lines: readonly (string | Unreadable)[]): void {
+  /** May run again for the same lines, if another process changed the state in between. */
+  #answerAll(lines: readonly (string | Unreadable)[], reported: HomeState | undefined): void {
+    this.#home.beginTurn();
+    this.#answers = "";
+    this.#reported = reported;
+    this.#quit = false;
     for (const line of lines) {
       const answer =
         typeof line === "string" ? this.#conversation.answer(line) : this.#conversation[line.why]();
@@ -131,6 +142,18 @@ class LineServer {
       // After each answer, so that switching on and off in one chunk gives two events.
       this.#tell(this.#home.lastState);
     }
+  }
+
+  /** One timer for all turns of a busy client. */
+  #tidyWhenIdle(): void {
+    this.#turns += 1;
+    this.#idleCheck ??= this.#clock.after(idleMs, () => {
+      this.#idleCheck = undefined;
+      const busy = this.#turns > 1;
+      this.#turns = 0;
+      if (busy) this.#tidyWhenIdle();
+      else this.#home.tidy();
+    });
   }
 
   #flush(): void {

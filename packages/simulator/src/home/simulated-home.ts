@@ -61,6 +61,10 @@ export class SimulatedHome {
     this.#store.together(work);
   }
 
+  tidy(): void {
+    this.#store.tidy();
+  }
+
   callInTurn(name: string, args: Readonly<Record<string, unknown>>): object {
     const tool = this.#tools.get(name);
     if (tool === undefined) {

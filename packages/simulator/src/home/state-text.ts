@@ -13,9 +13,14 @@ import {
 const version = 1;
 
 export function writeState(state: HomeState): string {
+  return `${JSON.stringify(documentOf(state))}\n`;
+}
+
+/** The state as it is in the file. */
+export function documentOf(state: HomeState): Fields {
   const { lights, otherLights, alarm, presence, history, climate, scene } = state;
   const own = { ...state.own, ...state.otherOwn };
-  return `${JSON.stringify({
+  return {
     version,
     lights: { ...lights, ...otherLights },
     alarm,
@@ -25,12 +30,11 @@ export function writeState(state: HomeState): string {
     ...(history.length === 0 ? {} : { history }),
     ...(scene === undefined ? {} : { scene }),
     ...(Object.keys(own).length === 0 ? {} : { own }),
-  })}\n`;
+  };
 }
 
 /** `undefined` for an invalid state: truncated, from another program, or edited wrongly. */
-export function readState(text: string, settings: HomeSettings, file: string): HomeState | undefined {
-  const found = parse(text);
+export function readDocument(found: unknown, settings: HomeSettings, file: string): HomeState | undefined {
   if (!isFields(found)) return undefined;
   if (typeof found["version"] === "number" && found["version"] > version) {
     throw new HomeStateError("state_newer", file, `${file} was written by a newer version of Tendon`);
@@ -63,9 +67,10 @@ export function readState(text: string, settings: HomeSettings, file: string): H
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
-function parse(text: string): unknown {
+/** `undefined` for a text that is not JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -73,7 +78,7 @@ function parse(text: string): unknown {
   }
 }
 
-function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

@@ -59,8 +59,11 @@ export function setOwn(state: HomeState, name: string, value: OwnValue): HomeSta
 }
 
 export function switchLights(state: HomeState, wanted: ReadonlyMap<string, boolean>): HomeState {
-  const differs = [...wanted].some(([name, on]) => state.lights[name] !== on);
-  return differs ? { ...state, lights: { ...state.lights, ...Object.fromEntries(wanted) } } : state;
+  for (const [name, on] of wanted) {
+    if (state.lights[name] !== on)
+      return { ...state, lights: { ...state.lights, ...Object.fromEntries(wanted) } };
+  }
+  return state;
 }
 
 export function setAlarm(state: HomeState, armed: boolean): HomeState {

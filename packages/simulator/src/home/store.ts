@@ -11,8 +11,11 @@ export interface HomeStore {
   change(change: (state: HomeState) => HomeState): HomeState;
   /**
    * Writes the changes made inside together when it returns. If that fails, it throws and none of them takes effect.
+   * If another process changed the state in between, `work` runs again from the beginning.
    */
   together(work: () => void): void;
+  /** Brings the storage into its shortest form. Called when there is nothing else to do. */
+  tidy(): void;
   close(): void;
 }
 
@@ -39,6 +42,10 @@ export class MemoryStore implements HomeStore {
 
   together(work: () => void): void {
     work();
+  }
+
+  tidy(): void {
+    // Nothing is stored.
   }
 
   close(): void {

@@ -106,16 +106,23 @@ describe("a state in a file", () => {
     const folder = homeFolder();
     const store = storeIn(folder);
     store.change(light("salon", true));
-    const before = fs.readFileSync(path.join(folder, "home.json"), "utf8");
+    const text = fs.readFileSync(path.join(folder, "home.json"), "utf8");
+    const fail = () => {
+      throw new TypeError("in the middle");
+    };
+    expect(() => store.change(fail)).toThrow("in the middle");
+    expect(fs.readFileSync(path.join(folder, "home.json"), "utf8")).toBe(text);
+    // Written by hand in several lines, it is replaced under the lock, and the change runs again there.
+    const edited = JSON.stringify(JSON.parse(text), null, 2);
+    fs.writeFileSync(path.join(folder, "home.json"), edited);
     let calls = 0;
     expect(() =>
       store.change((state) => {
         calls += 1;
-        if (calls === 2) throw new TypeError("in the middle");
-        return light("salon", false)(state);
+        return calls === 2 ? fail() : light("salon", false)(state);
       }),
     ).toThrow("in the middle");
-    expect(fs.readFileSync(path.join(folder, "home.json"), "utf8")).toBe(before);
+    expect(fs.readFileSync(path.join(folder, "home.json"), "utf8")).toBe(edited);
     expect(fs.readdirSync(folder)).toEqual(["home.json"]);
   });
 });
