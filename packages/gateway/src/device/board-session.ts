@@ -47,7 +47,8 @@ export class BoardSession implements DeviceSession {
   readonly connectedAt: number;
   readonly requests: Requests;
   readonly setup: Setup;
-  readonly toolsOnly: ToolsOnly;
+  /** Created when the board first wants to talk. */
+  #toolsOnly: ToolsOnly | undefined;
   readonly #dependencies: BoardDependencies;
   #sessionId: string;
   #state: SessionState = { kind: "awaiting_hello" };
@@ -71,8 +72,16 @@ export class BoardSession implements DeviceSession {
     this.#lastActivity = clock.monotonic();
     this.requests = new Requests(this, dependencies.firstRequestId());
     this.setup = new Setup(this, clock, capabilities);
-    this.toolsOnly = new ToolsOnly(this, clock);
     this.#helloTimer = clock.after(limits.deviceHelloMs.max, () => this.#helloTimedOut());
+  }
+
+  get toolsOnly(): ToolsOnly {
+    this.#toolsOnly ??= new ToolsOnly(this, this.clock);
+    return this.#toolsOnly;
+  }
+
+  endToolsOnly(): void {
+    this.#toolsOnly?.end();
   }
 
   get events(): Events {
@@ -249,7 +258,7 @@ export class BoardSession implements DeviceSession {
   startConversation(hello: BoardHello): boolean {
     const { voice } = this.#dependencies;
     if (voice?.serves(this.deviceId) !== true) return false;
-    this.toolsOnly.end();
+    this.endToolsOnly();
     this.endConversation("the board sent a new hello");
     const mcp = speaksMcp(hello.message);
     if (!this.helloReceived(mcp, hello.message.version)) return true;
@@ -344,7 +353,7 @@ export class BoardSession implements DeviceSession {
     if (this.conversation !== undefined && this.transport === "mqtt") {
       this.#dependencies.voice?.sessionInterrupted(this.deviceId, this.sessionId);
     }
-    this.toolsOnly.end();
+    this.endToolsOnly();
     this.endConversation(reason);
     this.setup.stop();
     this.requests.close(reason, deviceLeft);

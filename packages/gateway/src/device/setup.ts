@@ -34,7 +34,8 @@ export class Setup {
   #requesting = false;
   /** This round starts when that request ends, so that repeated hellos cause one round. */
   #restartPending = false;
-  readonly #pace: ListingPace;
+  /** Created when the device first reports a change. */
+  #pace: ListingPace | undefined;
   #retries = 0;
   #timer: Timer | undefined;
 
@@ -42,7 +43,6 @@ export class Setup {
     this.#session = session;
     this.#clock = clock;
     this.#capabilities = capabilities;
-    this.#pace = new ListingPace(clock);
   }
 
   get running(): boolean {
@@ -72,6 +72,7 @@ export class Setup {
       this.#listAgain = true;
       return;
     }
+    this.#pace ??= new ListingPace(this.#clock);
     const pause = this.#pace.begin();
     if (pause > 0) this.#later(pause, () => this.relist());
     else void this.#list(this.#round);

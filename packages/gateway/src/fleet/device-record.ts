@@ -8,7 +8,7 @@ import { type CredentialPair, restoredPair, storedPair } from "./credential-pair
 import type { DeviceHandle, Inspection } from "./device-handle.ts";
 import type { AssignedName, Names } from "./names.ts";
 import { differing, type PendingWrites } from "./pending-writes.ts";
-import { adminFields, lastDisconnectOf, withoutSerial } from "./stored-fields.ts";
+import { adminFields, lastDisconnectOf } from "./stored-fields.ts";
 import { vitalsOf } from "./vitals.ts";
 
 /** One device, connected or not. */
@@ -88,20 +88,28 @@ export class DeviceRecord {
     this.takePendingWrites();
   }
 
-  /** The complete row for the store. */
+  /** The complete row for the store. Without spreading, which would give the object of each device its own layout. */
   stored(): StoredDevice {
+    const { approval, clientIdHash, generation, lapsesAt } = storedPair(this.pair);
     return {
-      ...(this.#row ?? withoutSerial),
-      ...this.#settings,
-      ...storedPair(this.pair),
       id: this.id,
       kind: this.kind,
+      clientIdHash,
       alias: this.#alias,
+      aliasChosen: this.#settings.aliasChosen,
+      tags: this.#settings.tags,
       board: this.#info.board,
       firmware: this.#info.firmware,
       protocolVersion: this.#info.protocolVersion,
       transport: this.#transport,
+      transportSetting: this.#settings.transportSetting,
+      approval,
+      // Only imported devices have both.
+      serial: this.#row?.serial,
+      sealedKey: this.#row?.sealedKey,
+      generation,
       createdAt: this.#createdAt,
+      lapsesAt,
       lastSeenAt: this.#handle?.lastSeenAt ?? this.#lastSeenAt,
       lastDisconnectAt: this.#lastDisconnect?.at,
       lastDisconnectReason: this.#lastDisconnect?.reason,

@@ -35,10 +35,7 @@ export class LocalHandle implements DeviceHandle {
   readonly #record: DeviceRecord;
   readonly #dependencies: LocalHandleDependencies;
   /** By resource: the nodes whose agents have subscribed to it, and the subscription of all of them. */
-  readonly #watched = new Map<
-    string,
-    { readonly watchers: Set<string>; readonly subscribed: Promise<void> }
-  >();
+  #watched: Map<string, { readonly watchers: Set<string>; readonly subscribed: Promise<void> }> | undefined;
 
   constructor(session: DeviceSession, record: DeviceRecord, dependencies: LocalHandleDependencies) {
     this.session = session;
@@ -113,6 +110,7 @@ export class LocalHandle implements DeviceHandle {
   }
 
   async watch(uri: string, watcher = thisNode): Promise<void> {
+    this.#watched ??= new Map();
     const known = this.#watched.get(uri);
     known?.watchers.add(watcher);
     if (known !== undefined) return await known.subscribed;
@@ -127,15 +125,15 @@ export class LocalHandle implements DeviceHandle {
   }
 
   async unwatch(uri: string, watcher = thisNode): Promise<void> {
-    const { watchers } = this.#watched.get(uri) ?? {};
+    const { watchers } = this.#watched?.get(uri) ?? {};
     if (watchers?.delete(watcher) !== true || watchers.size > 0) return;
-    this.#watched.delete(uri);
+    this.#watched?.delete(uri);
     await this.session.subscriptions?.unwatch(uri);
   }
 
   /** Removes the subscriptions of a node that has failed. */
   removeWatcher(watcher: string): void {
-    for (const uri of [...this.#watched.keys()]) this.unwatch(uri, watcher).catch(() => undefined);
+    for (const uri of [...(this.#watched?.keys() ?? [])]) this.unwatch(uri, watcher).catch(() => undefined);
   }
 
   close(closeCode: number, reason: string): void {

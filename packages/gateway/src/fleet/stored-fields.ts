@@ -18,6 +18,3 @@ export function adminFields(stored: StoredDevice) {
   const { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt } = stored;
   return { alias, aliasChosen, tags, transportSetting, approval, clientIdHash, generation, lapsesAt };
 }
-
-/** Imported devices have a serial number and a key; others have neither. */
-export const withoutSerial = { serial: undefined, sealedKey: undefined } as const;

@@ -34,6 +34,6 @@ export function handleMessage(session: BoardSession, message: DeviceMessage, tex
 /** [DEV-23] A goodbye of another session is ignored. Over WebSocket no firmware sends one. */
 function handleGoodbye(session: BoardSession, sessionId: string | undefined): void {
   if (sessionId !== session.sessionId) return;
-  session.toolsOnly.end();
+  session.endToolsOnly();
   session.endConversation("the board sent a goodbye");
 }

@@ -22,7 +22,7 @@ export function handleHello(session: BoardSession, hello: DeviceHello, text: str
   const mcp = speaksMcp(hello);
   if (!session.helloReceived(mcp, hello.version)) return;
   if (hello.audio_params !== undefined || overMqtt) session.toolsOnly.begin();
-  else session.toolsOnly.end();
+  else session.endToolsOnly();
   if (mcp) session.setup.start();
   else session.setup.stop();
 }
