@@ -208,8 +208,8 @@ export class EmbeddedBroker {
     const from = socket?.from;
     if (socket !== undefined) socket.client = client;
     const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
-    const { deviceId: device } = readMqttClientId(client.id) ?? {};
     const refuse = (code: ErrorCode, reason: string, returnCode: number) => {
+      const { deviceId: device } = readMqttClientId(client.id) ?? {};
       this.#dependencies.events.connectionRefused({ code, reason, device, from });
       done(Object.assign(new ConnectRejected(reason), { returnCode }), false);
     };

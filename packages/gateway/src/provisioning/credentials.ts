@@ -277,8 +277,14 @@ export class Credentials {
     known: ApprovedPair,
     token: string | undefined,
   ): boolean {
-    const right = digest(this.#token(transport, deviceId, clientId, known.generation));
-    return sameText(right, token ?? "") && sameText(known.clientId, clientId);
+    const right = Buffer.from(this.#token(transport, deviceId, clientId, known.generation));
+    const given = Buffer.from(token ?? "");
+    // The length of a token is no secret.
+    return (
+      given.byteLength === right.byteLength &&
+      timingSafeEqual(given, right) &&
+      sameText(known.clientId, clientId)
+    );
   }
 
   #pairOf(deviceId: string): CredentialPair | undefined {

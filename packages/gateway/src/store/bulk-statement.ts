@@ -13,6 +13,8 @@ export interface BulkStatementSettings<Row> {
   readonly write: (db: Database, rows: number) => { readonly sql: string };
   /** Adds the row's parameters. */
   readonly bind: (row: Row, into: Bound[]) => void;
+  /** Adds the row's parameters of a second list, which follows the first. */
+  readonly bindAgain?: (row: Row, into: Bound[]) => void;
 }
 
 export class BulkStatement<Row> {
@@ -54,11 +56,11 @@ export class BulkStatement<Row> {
   }
 
   #values(rows: readonly Row[], from: number, size: number): Bound[] {
+    const { bind, bindAgain } = this.#settings;
     const values: Bound[] = [];
-    for (let at = from; at < from + size; at += 1) {
-      const row = rows[at];
-      if (row !== undefined) this.#settings.bind(row, values);
-    }
+    const part = rows.slice(from, from + size);
+    for (const row of part) bind(row, values);
+    if (bindAgain !== undefined) for (const row of part) bindAgain(row, values);
     return values;
   }
 }

@@ -1,7 +1,9 @@
 /** When devices and tokens were last active. Updates are frequent, so they are merged and written in batches. */
 import { type RawBuilder, sql } from "kysely";
 import type { Buffers } from "./buffers.ts";
-import type { Database, Engine } from "./engine.ts";
+import { BulkStatement, repeated } from "./bulk-statement.ts";
+import { bindable } from "./codec.ts";
+import type { Engine } from "./engine.ts";
 import type { WriteBuffer } from "./write-buffer.ts";
 
 interface DeviceActivity {
@@ -31,6 +33,7 @@ export class Presence {
 
   constructor(engine: Engine, buffers: Buffers) {
     const shared = { maxRows, maxBytes };
+    const [devices, tokens] = [deviceUpdate(), tokenUpdate()];
     this.#devices = buffers.make<DeviceActivity>({
       ...shared,
       what: "last seen of devices",
@@ -41,7 +44,7 @@ export class Presence {
         transport: newer.transport ?? old.transport,
         left: newer.left ?? old.left,
       }),
-      write: async (rows) => await engine.relaxed(async (db) => await writeDevices(db, rows)),
+      write: async (rows) => await engine.relaxed(async (db) => await devices.run(db, rows)),
     });
     this.#tokens = buffers.make<TokenUse>({
       ...shared,
@@ -49,7 +52,7 @@ export class Presence {
       delayMs: tokenDelayMs,
       bytesOf: () => rowBytes,
       merge: (old, newer) => ({ ...newer, from: newer.from ?? old.from }),
-      write: async (rows) => await engine.relaxed(async (db) => await writeTokens(db, rows)),
+      write: async (rows) => await engine.relaxed(async (db) => await tokens.run(db, rows)),
     });
   }
 
@@ -67,44 +70,53 @@ export class Presence {
 }
 
 /** Both databases name the columns of VALUES column1, column2, …; PostgreSQL needs explicit types. */
-async function writeDevices(db: Database, rows: readonly DeviceActivity[]): Promise<void> {
-  const values = rows.map(
-    ({ id, seenAt, transport, left }) =>
-      sql`(${text(id)}, ${whole(seenAt)}, ${text(transport ?? null)}, ${whole(left?.at ?? null)}, ${text(left?.reason ?? null)})`,
-  );
-  await sql`
-    update tendon_devices set
-      last_seen_at = activity.column2,
-      transport = coalesce(activity.column3, tendon_devices.transport),
-      last_disconnect_at = coalesce(activity.column4, tendon_devices.last_disconnect_at),
-      last_disconnect_reason = coalesce(activity.column5, tendon_devices.last_disconnect_reason)
-    from (values ${sql.join(values)}) as activity
-    where tendon_devices.id = activity.column1 and tendon_devices.id in (${idsOf(rows)})
-  `.execute(db);
+function deviceUpdate(): BulkStatement<DeviceActivity> {
+  return new BulkStatement({
+    write: (db, rows) => {
+      const values = repeated(rows, sql`(${text}, ${whole}, ${text}, ${whole}, ${text})`);
+      return sql`
+        update tendon_devices set
+          last_seen_at = activity.column2,
+          transport = coalesce(activity.column3, tendon_devices.transport),
+          last_disconnect_at = coalesce(activity.column4, tendon_devices.last_disconnect_at),
+          last_disconnect_reason = coalesce(activity.column5, tendon_devices.last_disconnect_reason)
+        from (values ${sql.join(values)}) as activity
+        where tendon_devices.id = activity.column1 and tendon_devices.id in (${idsOf(rows)})
+      `.compile(db);
+    },
+    bind: ({ id, seenAt, transport, left }, into) =>
+      into.push(
+        id,
+        bindable(seenAt),
+        transport ?? null,
+        bindable(left?.at ?? null),
+        bindable(left?.reason ?? null),
+      ),
+    bindAgain: ({ id }, into) => into.push(id),
+  });
 }
 
-async function writeTokens(db: Database, rows: readonly TokenUse[]): Promise<void> {
-  const values = rows.map(
-    ({ id, usedAt, from }) => sql`(${text(id)}, ${whole(usedAt)}, ${text(from ?? null)})`,
-  );
-  await sql`
-    update tendon_tokens set
-      last_used_at = activity.column2,
-      last_used_from = coalesce(activity.column3, tendon_tokens.last_used_from)
-    from (values ${sql.join(values)}) as activity
-    where tendon_tokens.id = activity.column1 and tendon_tokens.id in (${idsOf(rows)})
-  `.execute(db);
+function tokenUpdate(): BulkStatement<TokenUse> {
+  return new BulkStatement({
+    write: (db, rows) => {
+      const values = repeated(rows, sql`(${text}, ${whole}, ${text})`);
+      return sql`
+        update tendon_tokens set
+          last_used_at = activity.column2,
+          last_used_from = coalesce(activity.column3, tendon_tokens.last_used_from)
+        from (values ${sql.join(values)}) as activity
+        where tendon_tokens.id = activity.column1 and tendon_tokens.id in (${idsOf(rows)})
+      `.compile(db);
+    },
+    bind: ({ id, usedAt, from }, into) => into.push(id, bindable(usedAt), bindable(from ?? null)),
+    bindAgain: ({ id }, into) => into.push(id),
+  });
 }
 
 /** Repeats the ids, because SQLite would otherwise scan the whole table. */
-function idsOf(rows: readonly { readonly id: string }[]): RawBuilder<unknown> {
-  return sql.join(rows.map(({ id }) => id));
+function idsOf(rows: number): RawBuilder<unknown> {
+  return sql.join(repeated(rows, ""));
 }
 
-function text(value: string | null): RawBuilder<unknown> {
-  return sql`cast(${value} as text)`;
-}
-
-function whole(value: number | null): RawBuilder<unknown> {
-  return sql`cast(${value} as bigint)`;
-}
+const text = sql`cast(${null} as text)`;
+const whole = sql`cast(${null} as bigint)`;

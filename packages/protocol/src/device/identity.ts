@@ -1,6 +1,7 @@
 import { limits } from "../limits.ts";
 
 const MAC = /^[0-9a-f]{2}([:_-]?[0-9a-f]{2}){5}$/i;
+const usualMac = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
 const OTHER_ID = /^[a-z0-9][a-z0-9:._-]*$/i;
 
 /**
@@ -10,6 +11,7 @@ const OTHER_ID = /^[a-z0-9][a-z0-9:._-]*$/i;
 export function normaliseDeviceId(text: string): string | undefined {
   const id = text.trim();
   if (id.length === 0 || id.length > limits.deviceIdLength.max) return undefined;
+  if (usualMac.test(id)) return id;
   if (MAC.test(id)) {
     const digits = id.toLowerCase().replaceAll(/[^0-9a-f]/g, "");
     return digits.match(/../g)?.join(":");

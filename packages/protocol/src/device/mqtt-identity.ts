@@ -8,13 +8,14 @@ export interface MqttIdentity {
 }
 
 const MAC = /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/;
+const usualMac = /^[0-9a-f]{2}(?:_[0-9a-f]{2}){5}$/;
 const group = /^[A-Za-z0-9_-]{1,32}$/;
 
 /** `undefined` unless there are exactly three valid parts, so that a missing part never skips a check. */
 export function readMqttClientId(text: string): MqttIdentity | undefined {
   const parts = text.split(clientIdMark);
   const [groupName = "", device = "", clientId = ""] = parts;
-  const deviceId = normaliseDeviceId(device);
+  const deviceId = usualMac.test(device) ? device.replaceAll("_", ":") : normaliseDeviceId(device);
   if (parts.length !== 3 || !group.test(groupName) || deviceId === undefined || !isClientId(clientId))
     return undefined;
   return { group: groupName, deviceId, clientId };
