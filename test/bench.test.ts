@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 // @ts-expect-error: the bench is plain JavaScript.
 import { readArguments } from "../bench/harness/arguments.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
-import { compareReports, comparisonLines } from "../bench/harness/compare.mjs";
+import { compareReports, comparisonLines, differenceOf } from "../bench/harness/compare.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
 import { bar, notesOf, performancePage } from "../bench/harness/markdown.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
@@ -93,6 +93,11 @@ describe("a row", () => {
     expect(rowOf({}, {}, 0.4).noise).toBe("other processes took 40 % of the processors");
   });
 
+  it("names the number of devices that were there", () => {
+    expect(rowOf({ title: "storm of 5,000 new" }, { count: 1_500 }).title).toBe("storm of 1,500 new");
+    expect(rowOf({ title: "storm of 5,000 new" }).title).toBe("storm of 5,000 new");
+  });
+
   it("says its target and figures in words", () => {
     expect(targetText(rowOf())).toBe("≤ 1.5 ×");
     expect(targetText(rowOf({ target: { least: 22_788 }, unit: "/s" }))).toBe("≥ 22,788 /s");
@@ -151,6 +156,15 @@ describe("a comparison", () => {
     expect(compareReports(reportOf([2, 2, 2], rate), reportOf([3, 3, 3], rate))).toMatchObject([
       { change: "better" },
     ]);
+  });
+
+  it("warns if the runs or the machines differ", () => {
+    const machine = { processor: "2 × test", node: "v20" };
+    const full = { scale: "full", machine };
+    expect(differenceOf(full, full)).toBeUndefined();
+    expect(differenceOf({ ...full, scale: "quick" }, { ...full, machine: { ...machine, node: "v22" } })).toBe(
+      "Compare with care: one run is quick, the other full; node v20 and v22.",
+    );
   });
 
   it("leaves out rows that one report does not have", () => {

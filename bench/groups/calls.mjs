@@ -101,6 +101,7 @@ async function overWebSocket(load, fleet, { rounds, seconds }) {
   await load.prepare("rest-ws", gatewayRequests(gateway, 0, deviceCount));
   const port = Number(new URL(bare.url).port);
   await load.prepare("post", { port, requests: [postRequest("/call", {}, body)], expected: '"true"' });
+  for (const name of ["rest-ws", "post"]) await load.warm(name, deviceCount);
   const results = {};
   for (const parallel of levels) {
     const slice = { parallel, seconds };
@@ -110,7 +111,7 @@ async function overWebSocket(load, fleet, { rounds, seconds }) {
         post: () => load.call(bare, "post", slice),
         echo: () => load.echo(echo, { url: echo.url, text: echoed, ...slice }),
       },
-      { rounds, warmUps: 2 },
+      { rounds },
     );
     results[`rest-ws-${parallel}`] = {
       values: each(measured.ours, "cpuMsEach"),
@@ -134,6 +135,7 @@ async function overMqtt(load, fleet, { rounds, seconds }) {
     postRequest(`/board-${deviceCount + step}/${volumeTool}`, {}, body),
   );
   await load.prepare("bridge", { port: Number(new URL(bare.url).port), requests, expected: '"true"' });
+  for (const name of ["rest-mqtt", "bridge"]) await load.warm(name, deviceCount);
   const results = {};
   for (const parallel of levels) {
     const slice = { parallel, seconds };
@@ -142,7 +144,7 @@ async function overMqtt(load, fleet, { rounds, seconds }) {
         ours: () => load.call(gateway, "rest-mqtt", slice),
         bridge: () => load.call(bare, "bridge", slice),
       },
-      { rounds, warmUps: 2 },
+      { rounds },
     );
     const row = (key) => ({
       values: each(measured.ours, key),

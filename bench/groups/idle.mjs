@@ -45,7 +45,7 @@ async function run({ scale, log, results }) {
   await settle(large);
   const before = await large.memoryKb();
   log(`connects ${count} devices`);
-  await crowd.connect("websocket", { url: large.devices, network: 1 }, warmUp, count, atOnce);
+  await crowd.connect("websocket", { url: large.devices }, warmUp, count, atOnce);
   await settle(large);
   const after = await large.memoryKb();
   log(`idle for ${minutes} min`);
@@ -56,8 +56,8 @@ async function run({ scale, log, results }) {
   log("calls");
   results["idle-calls"] = await callCost(load, { small, large }, { devices: count, rounds, seconds });
   const detail = `${count} devices${count + warmUp < devices ? ", as many as the limit of open files allows" : ""}`;
-  results["idle-rss"] = { values: [(after.rssKb - before.rssKb) / count], detail };
-  results["idle-cpu"] = { values: [idleShare * 100], detail: `${detail}, ${minutes} min` };
+  results["idle-rss"] = { values: [(after.rssKb - before.rssKb) / count], count, detail };
+  results["idle-cpu"] = { values: [idleShare * 100], count, detail: `${detail}, ${minutes} min` };
   results["idle-kept"] = {
     values: [(online / (count + warmUp)) * 100],
     detail: `${online} of ${count + warmUp}`,

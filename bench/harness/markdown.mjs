@@ -132,7 +132,7 @@ const method = [
   "## How it is measured",
   "",
   "- The server, the callers and the devices run in processes of their own, on loopback. The gateway is `tendon serve` as it is shipped.",
-  "- Settings that differ from the defaults: `devices.admission` is `open`, because nobody approves thousands of devices, and `log.level` is `warn`, as on a terminal. Access",
+  "- Settings that differ from the defaults: `devices.admission` is `open`, so that devices need no approval, and `log.level` is `warn`, as on a terminal. Access",
   "  checks, limits, history and audit are on. The row of the MCP program sets `calls.queue` to 64, because all callers use one device. No limit is raised.",
   "- Each device has 12 tools, with texts and schemas of the sizes of the stock firmware. There are three firmwares; devices of one list the same tools. Five tools are for",
   "  everyone and seven for users only, so that a gateway that lists with and without user-only tools reads both lists.",

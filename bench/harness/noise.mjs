@@ -28,7 +28,7 @@ export function verdict(rows) {
   const share = noisy.length / rows.length;
   const names = noisy.map(({ name }) => name).join(", ");
   return share > 0.5
-    ? `TOO NOISY TO TRUST: ${noisy.length} of ${rows.length} rows. Run it again on a calm machine. Rows: ${names}.`
+    ? `TOO NOISY TO TRUST: ${noisy.length} of ${rows.length} rows. Run it again on a calm machine.`
     : `${noisy.length} of ${rows.length} rows are noisy, do not trust them: ${names}.`;
 }
 

@@ -5,13 +5,15 @@ import { summarise } from "./statistics.mjs";
 /**
  * @param definition `{name, title, unit, better, target?, baseline?}`. `better` is "less" or "more". A target bounds
  *   the value (`{most}` or `{least}`) or its ratio to the baseline (`{ratioMost}` or `{ratioLeast}`).
- * @param measured `{values, baselines?, detail?}`, one number for each round. Rounds of both belong together.
+ * @param measured `{values, baselines?, detail?, count?}`, one number for each round. Rounds of both belong together.
+ *   `count`: the number of devices, where it may differ from the one in the title.
  * @param foreign the share of the processors that other processes took meanwhile
  */
 export function makeRow(group, definition, measured, foreign) {
-  const { values, baselines, detail } = measured;
+  const { values, baselines, detail, count } = measured;
   const row = {
     ...definition,
+    title: count === undefined ? definition.title : definition.title.replace(/\d+,\d{3}/, figure(count)),
     group,
     value: summarise(values),
     ...(baselines === undefined ? {} : { baseline: { title: definition.baseline, ...summarise(baselines) } }),
