@@ -7,7 +7,7 @@ import { compareReports, comparisonLines, differenceOf } from "./harness/compare
 import { describeMachine } from "./harness/machine.mjs";
 import { notesOf, performancePage } from "./harness/markdown.mjs";
 import { foreignShare, machineTime, verdict } from "./harness/noise.mjs";
-import { makeRow } from "./harness/rows.mjs";
+import { judge, makeRow } from "./harness/rows.mjs";
 import { tableLines } from "./harness/terminal.mjs";
 import { endProcesses } from "./process.mjs";
 
@@ -31,6 +31,12 @@ function readReport(file) {
     console.error(`The report ${file} cannot be read: ${error.message}`);
   }
   process.exit(2);
+}
+
+/** By the targets and bounds of today. */
+function judged(old) {
+  const definitions = new Map(groups.flatMap(({ rows }) => rows).map((row) => [row.name, row]));
+  return { ...old, rows: old.rows.map((row) => judge(row, definitions.get(row.name) ?? row)) };
 }
 
 function list() {
@@ -87,7 +93,7 @@ const older = options.compare === undefined ? undefined : readReport(options.com
 const report =
   options.from === undefined
     ? await measure(options, (line) => console.error(line))
-    : readReport(options.from);
+    : judged(readReport(options.from));
 if (options.json !== undefined) fs.writeFileSync(options.json, `${JSON.stringify(report, null, 1)}\n`);
 if (report.rows.length > 0) console.log(`${tableLines(report.rows).join("\n")}\n`);
 console.log(verdict(report.rows));

@@ -17,7 +17,7 @@ import { foreignShare, verdict } from "../bench/harness/noise.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
 import { alternate } from "../bench/harness/rounds.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
-import { figure, makeRow, targetText } from "../bench/harness/rows.mjs";
+import { figure, judge, makeRow, targetText } from "../bench/harness/rows.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
 import { median, percentile, summarise } from "../bench/harness/statistics.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
@@ -91,6 +91,12 @@ describe("a row", () => {
     expect(rowOf({}, { baselines: [1, 2, 4] }).noise).toContain("the baseline varies by");
     expect(rowOf({}, { values: [2, 3, 6] }).noise).toContain("the ratio varies by");
     expect(rowOf({}, {}, 0.4).noise).toBe("other processes took 40 % of the processors");
+    expect(rowOf({ clock: "cpu" }, {}, 0.4).noise).toBeUndefined();
+    expect(rowOf({ clock: "cpu" }, {}, 0.6).noise).toBe("other processes took 60 % of the processors");
+  });
+
+  it("is judged again by newer bounds", () => {
+    expect(judge(rowOf(), { target: { most: 1 } })).toMatchObject({ met: false, target: { most: 1 } });
   });
 
   it("names the number of devices that were there", () => {

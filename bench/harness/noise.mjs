@@ -3,20 +3,20 @@ import fs from "node:fs";
 
 /** The middle half of the rounds may lie this far apart. */
 const spreadBound = 0.25;
-/** Other processes may take this share of all processors. */
-const foreignBound = 0.15;
+/** Other processes may take this share of all processors. They lengthen times; processor time and memory much less. */
+const foreignBounds = { wall: 0.15, cpu: 0.5 };
 
 const tickMs = 10;
 
 /** Why the row cannot be trusted, or `undefined`. */
-export function noiseOf({ value, baseline, ratio, foreign }) {
+export function noiseOf({ value, baseline, ratio, foreign, clock = "wall" }) {
   const reasons = [];
   if (baseline !== undefined && baseline.spread > spreadBound)
     reasons.push(`the baseline varies by ${percent(baseline.spread)}`);
   const own = ratio ?? value;
   if (own.spread > spreadBound)
     reasons.push(`the ${ratio === undefined ? "value" : "ratio"} varies by ${percent(own.spread)}`);
-  if (foreign !== undefined && foreign > foreignBound)
+  if (foreign !== undefined && foreign > foreignBounds[clock])
     reasons.push(`other processes took ${percent(foreign)} of the processors`);
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
