@@ -123,6 +123,7 @@ describe("the verdict", () => {
   it("names noisy rows, and distrusts a run with more than half of them", () => {
     const [calm, noisy] = [rowOf(), rowOf({ name: "storm" }, {}, 0.5)];
     expect(verdict([calm])).toContain("calm");
+    expect(verdict([])).toBe("No row was measured.");
     expect(verdict([calm, calm, noisy])).toBe("1 of 3 rows are noisy, do not trust them: storm.");
     expect(verdict([calm, noisy, noisy])).toContain("TOO NOISY TO TRUST");
   });

@@ -42,7 +42,9 @@ async function cpuOf(server, run) {
 export function describeCalls(results) {
   const middle = results.toSorted((a, b) => a.cpuMsEach - b.cpuMsEach)[results.length >> 1];
   const { perSecond, p50, p99, bytesEach } = middle;
-  return `${Math.round(perSecond)} /s, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ${Math.round(bytesEach)} bytes`;
+  const refused = results.reduce((all, result) => all + result.refused, 0);
+  const note = refused === 0 ? "" : `, ${refused} refused`;
+  return `${Math.round(perSecond)} /s, p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ${Math.round(bytesEach)} bytes${note}`;
 }
 
 export function each(results, key) {

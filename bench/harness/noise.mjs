@@ -23,6 +23,7 @@ export function noiseOf({ value, baseline, ratio, foreign, clock = "wall" }) {
 
 /** One line about the run. */
 export function verdict(rows) {
+  if (rows.length === 0) return "No row was measured.";
   const noisy = rows.filter(({ noise }) => noise !== undefined);
   if (noisy.length === 0) return "The run was calm: no row varied beyond the bounds.";
   const share = noisy.length / rows.length;
