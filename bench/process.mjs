@@ -9,15 +9,20 @@ export async function endProcesses() {
   await Promise.all(ended);
 }
 
-/** Asks over IPC, one question at a time. A process that ends instead of answering fails the question. */
+/** Longer than any measurement takes. */
+const answerMs = 15 * 60_000;
+
+/** Asks over IPC, one question at a time. A process that ends or hangs instead of answering fails the question. */
 export function askable(child, name) {
   running.add(child);
   child.once("exit", () => running.delete(child));
   const next = () =>
     new Promise((resolve, reject) => {
       const ended = (code, signal) => reject(new Error(`${name} ended (${signal ?? code})`));
+      const timer = setTimeout(() => reject(new Error(`${name} does not answer`)), answerMs);
       child.once("exit", ended);
       child.once("message", (answer) => {
+        clearTimeout(timer);
         child.off("exit", ended);
         resolve(answer);
       });

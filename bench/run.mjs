@@ -3,11 +3,11 @@ import fs from "node:fs";
 import { fileURLToPath } from "node:url";
 import { allNames, chosen, groups } from "./groups/groups.mjs";
 import { help, readArguments } from "./harness/arguments.mjs";
-import { compareReports, comparisonLines } from "./harness/compare.mjs";
+import { compareReports, comparisonLines, differenceOf } from "./harness/compare.mjs";
 import { describeMachine } from "./harness/machine.mjs";
 import { notesOf, performancePage } from "./harness/markdown.mjs";
 import { foreignShare, machineTime, verdict } from "./harness/noise.mjs";
-import { makeRow } from "./harness/rows.mjs";
+import { judge, makeRow } from "./harness/rows.mjs";
 import { tableLines } from "./harness/terminal.mjs";
 import { endProcesses } from "./process.mjs";
 
@@ -31,6 +31,12 @@ function readReport(file) {
     console.error(`The report ${file} cannot be read: ${error.message}`);
   }
   process.exit(2);
+}
+
+/** By the targets and bounds of today. */
+function judged(old) {
+  const definitions = new Map(groups.flatMap(({ rows }) => rows).map((row) => [row.name, row]));
+  return { ...old, rows: old.rows.map((row) => judge(row, definitions.get(row.name) ?? row)) };
 }
 
 function list() {
@@ -80,16 +86,22 @@ if (options.list) {
   list();
   process.exit(0);
 }
+// By default a signal skips what the exit does: it removes the data folders. The processes end with this one.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1));
 // Read first: a wrong name should not wait for the measurement.
 const older = options.compare === undefined ? undefined : readReport(options.compare);
 const report =
   options.from === undefined
     ? await measure(options, (line) => console.error(line))
-    : readReport(options.from);
+    : judged(readReport(options.from));
 if (options.json !== undefined) fs.writeFileSync(options.json, `${JSON.stringify(report, null, 1)}\n`);
 if (report.rows.length > 0) console.log(`${tableLines(report.rows).join("\n")}\n`);
 console.log(verdict(report.rows));
-if (older !== undefined) console.log(`\n${comparisonLines(compareReports(older, report)).join("\n")}`);
+if (older !== undefined) {
+  const difference = differenceOf(older, report);
+  console.log(`\n${comparisonLines(compareReports(older, report)).join("\n")}`);
+  if (difference !== undefined) console.log(difference);
+}
 if (options.markdown !== undefined) {
   const file = options.markdown || page;
   const notes = fs.existsSync(file) ? notesOf(fs.readFileSync(file, "utf8")) : "";

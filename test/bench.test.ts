@@ -9,7 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 // @ts-expect-error: the bench is plain JavaScript.
 import { readArguments } from "../bench/harness/arguments.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
-import { compareReports, comparisonLines } from "../bench/harness/compare.mjs";
+import { compareReports, comparisonLines, differenceOf } from "../bench/harness/compare.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
 import { bar, notesOf, performancePage } from "../bench/harness/markdown.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
@@ -17,7 +17,7 @@ import { foreignShare, verdict } from "../bench/harness/noise.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
 import { alternate } from "../bench/harness/rounds.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
-import { figure, makeRow, targetText } from "../bench/harness/rows.mjs";
+import { figure, judge, makeRow, targetText } from "../bench/harness/rows.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
 import { median, percentile, summarise } from "../bench/harness/statistics.mjs";
 // @ts-expect-error: the bench is plain JavaScript.
@@ -91,6 +91,17 @@ describe("a row", () => {
     expect(rowOf({}, { baselines: [1, 2, 4] }).noise).toContain("the baseline varies by");
     expect(rowOf({}, { values: [2, 3, 6] }).noise).toContain("the ratio varies by");
     expect(rowOf({}, {}, 0.4).noise).toBe("other processes took 40 % of the processors");
+    expect(rowOf({ clock: "cpu" }, {}, 0.4).noise).toBeUndefined();
+    expect(rowOf({ clock: "cpu" }, {}, 0.6).noise).toBe("other processes took 60 % of the processors");
+  });
+
+  it("is judged again by newer bounds", () => {
+    expect(judge(rowOf(), { target: { most: 1 } })).toMatchObject({ met: false, target: { most: 1 } });
+  });
+
+  it("names the number of devices that were there", () => {
+    expect(rowOf({ title: "storm of 5,000 new" }, { count: 1_500 }).title).toBe("storm of 1,500 new");
+    expect(rowOf({ title: "storm of 5,000 new" }).title).toBe("storm of 5,000 new");
   });
 
   it("says its target and figures in words", () => {
@@ -112,6 +123,7 @@ describe("the verdict", () => {
   it("names noisy rows, and distrusts a run with more than half of them", () => {
     const [calm, noisy] = [rowOf(), rowOf({ name: "storm" }, {}, 0.5)];
     expect(verdict([calm])).toContain("calm");
+    expect(verdict([])).toBe("No row was measured.");
     expect(verdict([calm, calm, noisy])).toBe("1 of 3 rows are noisy, do not trust them: storm.");
     expect(verdict([calm, noisy, noisy])).toContain("TOO NOISY TO TRUST");
   });
@@ -151,6 +163,15 @@ describe("a comparison", () => {
     expect(compareReports(reportOf([2, 2, 2], rate), reportOf([3, 3, 3], rate))).toMatchObject([
       { change: "better" },
     ]);
+  });
+
+  it("warns if the runs or the machines differ", () => {
+    const machine = { processor: "2 × test", node: "v20" };
+    const full = { scale: "full", machine };
+    expect(differenceOf(full, full)).toBeUndefined();
+    expect(differenceOf({ ...full, scale: "quick" }, { ...full, machine: { ...machine, node: "v22" } })).toBe(
+      "Compare with care: one run is quick, the other full; node v20 and v22.",
+    );
   });
 
   it("leaves out rows that one report does not have", () => {

@@ -5,6 +5,7 @@ const row = (what, parallel, unit, title) => ({
   name: `cross-node-${what}-${parallel}`,
   title: `call that another node answers, ${parallel} in flight: ${title}`,
   unit,
+  ...(what === "cpu" ? { clock: "cpu" } : {}),
   better: "less",
   baseline,
 });

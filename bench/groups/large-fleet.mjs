@@ -24,6 +24,7 @@ const rows = [
     name: "ws-fleet-new-cpu",
     title: "WebSocket, 19,500 new: CPU a device",
     unit: "ms",
+    clock: "cpu",
     better: "less",
     baseline: bareWs,
   },
@@ -39,6 +40,7 @@ const rows = [
     name: "ws-fleet-known-cpu",
     title: "WebSocket, 19,500 known: CPU a device",
     unit: "ms",
+    clock: "cpu",
     better: "less",
     target: { most: 0.35 },
     baseline: bareWs,
@@ -47,6 +49,7 @@ const rows = [
     name: "calls-fleet",
     title: "CPU a call with 19,500 devices",
     unit: "ms",
+    clock: "cpu",
     better: "less",
     target: { ratioMost: 1.1 },
     baseline: "the same with 100 devices",
@@ -55,6 +58,7 @@ const rows = [
     name: "event-streams",
     title: "CPU a call with ten event streams open",
     unit: "ms",
+    clock: "cpu",
     better: "less",
     target: { ratioMost: 1.1 },
     baseline: "the same without event streams",
@@ -84,6 +88,7 @@ const rows = [
     name: "stall-rss",
     title: "RSS growth over these three",
     unit: "%",
+    clock: "cpu",
     better: "less",
     target: { most: 20 },
   },
@@ -140,6 +145,7 @@ export async function startSmall(fleet) {
 
 async function eventStreams(load, gateway, { rounds, seconds }) {
   await load.prepare("streams", gatewayRequests(gateway, 0, few));
+  await load.warm("streams", parallel);
   const slice = { parallel, seconds };
   const request =
     "GET /api/v1/events HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\n" +
@@ -150,7 +156,7 @@ async function eventStreams(load, gateway, { rounds, seconds }) {
   };
   const measured = await alternate(
     { with: () => withStreams(streams), without: () => withStreams(0) },
-    { rounds, warmUps: 2 },
+    { rounds },
   );
   await load.streams(gateway.port, request, 0);
   return {
@@ -160,9 +166,9 @@ async function eventStreams(load, gateway, { rounds, seconds }) {
   };
 }
 
-async function connectOnce(fleet, server, url, network, count) {
+async function connectOnce(fleet, server, url, count) {
   const before = await server.cpuMs();
-  const { ms, retries } = await fleet.connect("websocket", { url, network }, warmUp, count);
+  const { ms, retries } = await fleet.connect("websocket", { url }, warmUp, count);
   await settle(server);
   return { seconds: ms / 1_000, cpuMsEach: ((await server.cpuMs()) - before) / count, retries };
 }
@@ -171,19 +177,17 @@ async function connectOnce(fleet, server, url, network, count) {
 async function connectFleet(fleet, gateway, { devices: count, known: rounds }, beside, log) {
   const script = await fleet.record({ url: gateway.devices }, joining - 1);
   await fleet.connect("websocket", { url: gateway.devices }, 0, warmUp);
-  let network = 1;
   const bareOnce = async () => {
     const bare = await startServer("./servers/ws-bare.mjs", { BENCH_SCRIPT: JSON.stringify(script) });
     const crowd = await Fleet.start();
     await crowd.connect("websocket", { url: bare.url }, 0, warmUp);
-    network += 1;
-    const result = await connectOnce(crowd, bare, bare.url, network, count);
+    const result = await connectOnce(crowd, bare, bare.url, count);
     await crowd.stop();
     await bare.stop();
     return result;
   };
   log(`${count} new devices`);
-  const fresh = await connectOnce(fleet, gateway, gateway.devices, network, count);
+  const fresh = await connectOnce(fleet, gateway, gateway.devices, count);
   if (!beside) return {};
   const bare = [await bareOnce()];
   const known = [];
@@ -191,14 +195,14 @@ async function connectFleet(fleet, gateway, { devices: count, known: rounds }, b
     log(`${count} known devices, round ${round + 1} of ${rounds}`);
     await fleet.close(gateway);
     await settle(gateway);
-    network += 1;
-    known.push(await connectOnce(fleet, gateway, gateway.devices, network, count));
+    known.push(await connectOnce(fleet, gateway, gateway.devices, count));
     if (round > 0) bare.push(await bareOnce());
   }
   const rejected = ({ retries }) => (retries === 0 ? "" : `, ${retries} rejected and repeated`);
   const row = (list, key, one) => ({
     values: each(list, key),
     baselines: each(bare, key).slice(0, list.length),
+    count,
     detail: `${count} devices${rejected(one)}`,
   });
   return {
@@ -213,28 +217,42 @@ async function connectFleet(fleet, gateway, { devices: count, known: rounds }, b
 export async function callCost(load, { small, large }, { devices: count, rounds, seconds }) {
   await load.prepare("few", gatewayRequests(small, 0, few));
   await load.prepare("many", gatewayRequests(large, warmUp, count));
+  for (const name of ["few", "many"]) await load.warm(name, parallel);
   const slice = { parallel, seconds };
   const measured = await alternate(
     { many: () => load.call(large, "many", slice), few: () => load.call(small, "few", slice) },
-    { rounds, warmUps: 3 },
+    { rounds },
   );
   return {
     values: each(measured.many, "cpuMsEach"),
     baselines: each(measured.few, "cpuMsEach"),
+    count,
     detail: `${count} devices: ${describeCalls(measured.many)}; ${few}: ${describeCalls(measured.few)}`,
   };
 }
 
 /** The longest time without a turn of the event loop while this runs and until the gateway is idle again. */
 async function watched(gateway, work) {
+  const before = await gateway.cpuMs();
   await gateway.ask("watch");
   await work();
   await settle(gateway);
-  return await gateway.ask("watched");
+  return { ...(await gateway.ask("watched")), cpuMs: (await gateway.cpuMs()) - before };
+}
+
+/** After a storm the process gives memory back for a while. */
+async function untilMemoryStays(gateway) {
+  let last = Number.POSITIVE_INFINITY;
+  for (let time = 0; time < 10; time += 1) {
+    const { rssKb } = await gateway.memoryKb();
+    if (rssKb > last * 0.99) return;
+    last = rssKb;
+    await pause(500);
+  }
 }
 
 async function stalls(fleet, gateway, { devices, joins }) {
-  await gateway.memoryKb();
+  await untilMemoryStays(gateway);
   const idle = await watched(gateway, () => pause(1_000));
   let session = {};
   const flat = await watched(gateway, async () => {
@@ -255,9 +273,10 @@ async function stalls(fleet, gateway, { devices, joins }) {
     );
   await fetch(`${gateway.url}/mcp/flat`, { method: "DELETE", headers: session });
   const peak = Math.max(...[flat, search, ...joined].map(({ rssPeakKb }) => rssPeakKb));
-  const row = ({ stallMs, rawStallMs }) => ({
+  const row = ({ stallMs, rawStallMs, cpuMs }) => ({
     values: [stallMs],
-    detail: `${devices} devices; ${rawStallMs.toFixed(0)} ms by the clock; idle ${idle.stallMs.toFixed(0)} ms`,
+    count: devices,
+    detail: `${rawStallMs.toFixed(0)} ms by the clock; CPU ${cpuMs.toFixed(0)} ms; idle: ${idle.stallMs.toFixed(0)} ms`,
   });
   const worst = joined.toSorted((a, b) => b.stallMs - a.stallMs)[0];
   const mb = (kb) => `${Math.round(kb / 1024)} MB`;

@@ -15,6 +15,7 @@ const rows = [
     name: "mcp-modern",
     title: "/mcp → WebSocket device, 2026-07-28, 64 in flight: CPU a call",
     unit: "ms",
+    clock: "cpu",
     better: "less",
     target: { ratioMost: 1 },
     baseline: bareServer,
@@ -23,6 +24,7 @@ const rows = [
     name: "mcp-legacy",
     title: "/mcp → WebSocket device, 2025-11-25, 64 in flight: CPU a call",
     unit: "ms",
+    clock: "cpu",
     better: "less",
     target: { ratioMost: 1 },
     baseline: bareServer,
@@ -126,13 +128,14 @@ async function toDevices(load, { rounds, seconds }, log) {
     log(`/mcp, ${era} era`);
     await load.prepare(`${era} bare`, await requestsOf(bare, () => "set_volume", era));
     await load.prepare(`${era} ours`, await requestsOf(gateway, (index) => names[index], era));
+    for (const side of ["bare", "ours"]) await load.warm(`${era} ${side}`, parallel);
     const slice = { parallel, seconds };
     const measured = await alternate(
       {
         ours: () => load.call(gateway, `${era} ours`, slice),
         bare: () => load.call(bare, `${era} bare`, slice),
       },
-      { rounds, warmUps: 2 },
+      { rounds },
     );
     results[`mcp-${era}`] = {
       values: each(measured.ours, "cpuMsEach"),
@@ -163,13 +166,14 @@ async function toProgram(load, { rounds, seconds }) {
   await untilListed(gateway);
   await load.prepare("proxy", await requestsOf(bare, () => "set_volume", "legacy"));
   await load.prepare("program", await requestsOf(gateway, () => `${programAlias}__set_volume`, "legacy"));
+  for (const name of ["proxy", "program"]) await load.warm(name, parallel);
   const slice = { parallel, seconds };
   const measured = await alternate(
     {
       ours: () => load.call(gateway, "program", slice),
       bare: () => load.call(bare, "proxy", slice),
     },
-    { rounds, warmUps: 2 },
+    { rounds },
   );
   await Promise.all([bare.stop(), gateway.stop()]);
   const cpu = (side) =>

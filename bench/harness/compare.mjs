@@ -32,6 +32,16 @@ function changeOf({ better }, factor, noise) {
   return factor < 1 === (better === "less") ? "better" : "worse";
 }
 
+/** Why the figures of two reports may differ although the program does not, or `undefined`. */
+export function differenceOf(older, newer) {
+  const parts = [];
+  if (older.scale !== newer.scale) parts.push(`one run is ${older.scale}, the other ${newer.scale}`);
+  for (const what of ["processor", "node"])
+    if (older.machine?.[what] !== newer.machine?.[what])
+      parts.push(`${what} ${older.machine?.[what]} and ${newer.machine?.[what]}`);
+  return parts.length === 0 ? undefined : `Compare with care: ${parts.join("; ")}.`;
+}
+
 export function comparisonLines(changes) {
   const width = Math.max(...changes.map(({ name }) => name.length), 4) + 2;
   const cells = (name, ...others) => name.padEnd(width) + others.map((cell) => cell.padStart(12)).join("");

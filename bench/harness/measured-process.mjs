@@ -37,3 +37,17 @@ export function endedChildrenMs() {
     return Number.NaN;
   }
 }
+
+/** How often a connection found the queue of a listening socket full, on the whole machine. */
+export function listenOverflows() {
+  try {
+    const [names, numbers] = fs
+      .readFileSync("/proc/net/netstat", "utf8")
+      .split("\n")
+      .filter((line) => line.startsWith("TcpExt:"))
+      .map((line) => line.split(" "));
+    return Number(numbers[names.indexOf("ListenOverflows")]);
+  } catch {
+    return Number.NaN;
+  }
+}

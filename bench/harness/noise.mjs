@@ -3,32 +3,33 @@ import fs from "node:fs";
 
 /** The middle half of the rounds may lie this far apart. */
 const spreadBound = 0.25;
-/** Other processes may take this share of all processors. */
-const foreignBound = 0.15;
+/** Other processes may take this share of all processors. They lengthen times; processor time and memory much less. */
+const foreignBounds = { wall: 0.15, cpu: 0.5 };
 
 const tickMs = 10;
 
 /** Why the row cannot be trusted, or `undefined`. */
-export function noiseOf({ value, baseline, ratio, foreign }) {
+export function noiseOf({ value, baseline, ratio, foreign, clock = "wall" }) {
   const reasons = [];
   if (baseline !== undefined && baseline.spread > spreadBound)
     reasons.push(`the baseline varies by ${percent(baseline.spread)}`);
   const own = ratio ?? value;
   if (own.spread > spreadBound)
     reasons.push(`the ${ratio === undefined ? "value" : "ratio"} varies by ${percent(own.spread)}`);
-  if (foreign !== undefined && foreign > foreignBound)
+  if (foreign !== undefined && foreign > foreignBounds[clock])
     reasons.push(`other processes took ${percent(foreign)} of the processors`);
   return reasons.length === 0 ? undefined : reasons.join("; ");
 }
 
 /** One line about the run. */
 export function verdict(rows) {
+  if (rows.length === 0) return "No row was measured.";
   const noisy = rows.filter(({ noise }) => noise !== undefined);
   if (noisy.length === 0) return "The run was calm: no row varied beyond the bounds.";
   const share = noisy.length / rows.length;
   const names = noisy.map(({ name }) => name).join(", ");
   return share > 0.5
-    ? `TOO NOISY TO TRUST: ${noisy.length} of ${rows.length} rows. Run it again on a calm machine. Rows: ${names}.`
+    ? `TOO NOISY TO TRUST: ${noisy.length} of ${rows.length} rows. Run it again on a calm machine.`
     : `${noisy.length} of ${rows.length} rows are noisy, do not trust them: ${names}.`;
 }
 

@@ -6,9 +6,9 @@ export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * @param sides functions by name; each measures one slice and returns its figures
  * @returns the figures of each side, by round
  */
-export async function alternate(sides, { rounds, warmUps = 1 }) {
+export async function alternate(sides, { rounds }) {
   const names = Object.keys(sides);
-  for (let count = 0; count < warmUps; count += 1) for (const name of names) await sides[name]();
+  for (const name of names) await sides[name]();
   const results = Object.fromEntries(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) results[name].push(await sides[name]());

@@ -3,15 +3,18 @@ import { noiseOf } from "./noise.mjs";
 import { summarise } from "./statistics.mjs";
 
 /**
- * @param definition `{name, title, unit, better, target?, baseline?}`. `better` is "less" or "more". A target bounds
+ * @param definition `{name, title, unit, clock?, better, target?, baseline?}`. `clock: "cpu"` is for processor time and
+ *   memory, which a busy machine changes little. `better` is "less" or "more". A target bounds
  *   the value (`{most}` or `{least}`) or its ratio to the baseline (`{ratioMost}` or `{ratioLeast}`).
- * @param measured `{values, baselines?, detail?}`, one number for each round. Rounds of both belong together.
+ * @param measured `{values, baselines?, detail?, count?}`, one number for each round. Rounds of both belong together.
+ *   `count`: the number of devices, where it may differ from the one in the title.
  * @param foreign the share of the processors that other processes took meanwhile
  */
 export function makeRow(group, definition, measured, foreign) {
-  const { values, baselines, detail } = measured;
+  const { values, baselines, detail, count } = measured;
   const row = {
     ...definition,
+    title: count === undefined ? definition.title : definition.title.replace(/\d+,\d{3}/, figure(count)),
     group,
     value: summarise(values),
     ...(baselines === undefined ? {} : { baseline: { title: definition.baseline, ...summarise(baselines) } }),
@@ -20,7 +23,14 @@ export function makeRow(group, definition, measured, foreign) {
     foreign,
   };
   if (baselines === undefined) delete row.baseline;
-  return { ...row, met: isMet(row), noise: noiseOf(row) };
+  return judge(row, definition);
+}
+
+/** The row by the bounds of today's definition, which may be newer than the row. */
+export function judge(row, definition) {
+  const { target, clock } = definition;
+  const judged = { ...row, target, clock };
+  return { ...judged, met: isMet(judged), noise: noiseOf(judged) };
 }
 
 /** Of one round each, so that what a busy second did to one side it did to both. */

@@ -6,7 +6,7 @@ import { WebSocketDevice } from "../devices/websocket-device.mjs";
 /** A board waits before it tries again. */
 const retryMs = 1_000;
 const provisionAtOnce = 50;
-const portsOfAddress = 20_000;
+const addresses = 200;
 const devices = new Map();
 const settings = new Map();
 
@@ -22,16 +22,15 @@ function connectOne(make, index) {
   let retries = 0;
   return new Promise((resolve) => {
     const attempt = () => {
-      let isListed = false;
       const device = make(index, {
-        onListed: () => {
-          isListed = true;
-          resolve({ ms: performance.now() - started, retries });
-        },
+        onListed: () => resolve({ ms: performance.now() - started, retries }),
+        // Also when it was listed: a board comes back.
         onClosed: () => {
-          if (isListed || devices.get(index) !== device) return;
+          if (devices.get(index) !== device) return;
           retries += 1;
-          setTimeout(attempt, retryMs);
+          setTimeout(() => {
+            if (devices.get(index) === device) attempt();
+          }, retryMs);
         },
       });
       devices.set(index, device);
@@ -41,14 +40,15 @@ function connectOne(make, index) {
 }
 
 const makers = {
-  websocket({ target }) {
+  websocket({ target, share }) {
     const { hostname: host, port, pathname: path } = new URL(target.url);
     const place = { host, port: Number(port), path };
     const { network } = target;
     if (network === undefined) return (index, events) => new WebSocketDevice(place, index, events);
-    // A source address has some 28,000 ports, and those of closed connections stay taken for a minute.
+    // A source address has some 28,000 ports, those of closed connections stay taken for a minute, and the search for a
+    // free one gets slower with each.
     return (index, events) => {
-      const localAddress = `127.0.${network}.${1 + Math.floor(index / portsOfAddress)}`;
+      const localAddress = `127.0.${network}.${1 + (Math.floor(index / share.of) % addresses)}`;
       return new WebSocketDevice({ ...place, localAddress }, index, events);
     };
   },

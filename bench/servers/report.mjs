@@ -1,5 +1,6 @@
 // A measured server runs in a process of its own and answers questions about itself over IPC.
 import process from "node:process";
+import { settledMemory } from "./memory.mjs";
 
 export function reportTo(parent, ready) {
   parent.on("message", (question) => {
@@ -7,8 +8,7 @@ export function reportTo(parent, ready) {
       const { user, system } = process.cpuUsage();
       parent.send({ cpuMs: (user + system) / 1000 });
     } else if (question === "memory") {
-      globalThis.gc?.();
-      parent.send({ rssKb: process.memoryUsage.rss() / 1024, heapKb: process.memoryUsage().heapUsed / 1024 });
+      void settledMemory().then((memory) => parent.send(memory));
     } else if (question === "stop") {
       process.exit(0);
     }

@@ -2,6 +2,7 @@
 // the process, and watches its event loop while asked to.
 import fs from "node:fs";
 import process from "node:process";
+import { settledMemory } from "./memory.mjs";
 
 const tickMs = 5;
 let watch;
@@ -43,10 +44,7 @@ const answers = {
     const { user, system } = process.cpuUsage();
     return { cpuMs: (user + system) / 1000 };
   },
-  memory() {
-    globalThis.gc?.();
-    return { rssKb: process.memoryUsage.rss() / 1024, heapKb: process.memoryUsage().heapUsed / 1024 };
-  },
+  memory: settledMemory,
   watch() {
     watch = startWatch();
     return {};
@@ -56,9 +54,11 @@ const answers = {
   },
 };
 
-process.on("message", (question) => {
-  // At once: a gateway with thousands of devices takes its time to say goodbye to them.
+async function answer(question) {
+  // At once: a gateway with thousands of devices takes its time to close their connections.
   if (question === "stop") process.exit(0);
-  process.send(answers[question]());
-});
+  process.send(await answers[question]());
+}
+
+process.on("message", (question) => void answer(question));
 process.on("disconnect", () => process.exit(0));
