@@ -43,13 +43,19 @@ export class ProcessNode {
     return this.#running;
   }
 
-  async rest(method: string, at: string, body?: unknown): Promise<Answer> {
+  async rest(
+    method: string,
+    at: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
     return await askAll(this.url, {
       method,
       path: `/api/v1${at}`,
       headers: {
         authorization: `Bearer ${token}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
@@ -59,8 +65,15 @@ export class ProcessNode {
     return (await this.rest("GET", at)).body;
   }
 
-  async call(device: string, tool: string, more: { readonly timeoutMs?: number } = {}): Promise<Answer> {
-    return await this.rest("POST", `/devices/${device}/tools/${tool}/call`, { arguments: {}, ...more });
+  /** `key` is the request's Idempotency-Key. */
+  async call(
+    device: string,
+    tool: string,
+    { key, ...more }: { readonly timeoutMs?: number; readonly key?: string } = {},
+  ): Promise<Answer> {
+    const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
+    const at = `/devices/${device}/tools/${tool}/call`;
+    return await this.rest("POST", at, { arguments: {}, ...more }, headers);
   }
 
   async ready(): Promise<Answer> {

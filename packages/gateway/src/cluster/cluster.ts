@@ -56,7 +56,12 @@ export class Cluster {
     this.instance = `${settings.node.replaceAll(/[^a-zA-Z0-9-]/g, "-").slice(0, 32)}_${randomUUID().slice(0, 8)}`;
     this.node = settings.node;
     const startedAt = clock.now();
-    this.rpc = new Rpc({ link, clock, instance: this.instance });
+    this.rpc = new Rpc({
+      link,
+      clock,
+      instance: this.instance,
+      ageOf: (instance, at) => this.members.clocks.ageOf(instance, at),
+    });
     this.members = new Members({
       link,
       clock,

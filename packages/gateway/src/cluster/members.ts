@@ -3,6 +3,7 @@
  * next one arrives. An instance is one run of one process: a restarted node is a new instance.
  */
 import type { Clock, Timer } from "../clock.ts";
+import { ClockDifferences, type NodeTimes } from "./clock-differences.ts";
 import type { NatsLink } from "./nats-link.ts";
 
 export interface Member {
@@ -23,6 +24,7 @@ const deadAfterMs = 10_000;
  * NATS received none, and must not declare the others dead.
  */
 const ownBeats = 4;
+const silentKept = 100;
 
 export interface MembersDependencies {
   readonly link: NatsLink;
@@ -38,8 +40,11 @@ export class Members {
     string,
     { readonly member: Member; readonly at: number; readonly ownBeats: number }
   >();
+  /** Nodes that fell silent, the latest last. A node that said goodbye is not among them. */
+  readonly #silent = new Set<string>();
   readonly #listeners = new Set<Listener>();
   readonly #stops: (() => void)[] = [];
+  readonly clocks: ClockDifferences;
   readonly #timer: Timer;
   #ownBeats = 0;
   #ownBeatAt = 0;
@@ -47,6 +52,7 @@ export class Members {
   constructor(dependencies: MembersDependencies) {
     this.#dependencies = dependencies;
     const { link, clock } = dependencies;
+    this.clocks = new ClockDifferences(clock);
     this.#stops.push(
       link.subscribe(link.subject("beat"), (body) => this.#onBeat(body)),
       link.subscribe(link.subject("bye"), (body) => this.#onGoodbye(body)),
@@ -71,14 +77,20 @@ export class Members {
     return instance === this.#dependencies.self().instance || this.#seen.has(instance);
   }
 
+  /** Whether a node that is not alive now may come back: it was killed, or it is frozen or cut off. */
+  mayReturn(instance: string): boolean {
+    return this.#silent.has(instance);
+  }
+
   onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   beat(): void {
-    const { link, self } = this.#dependencies;
-    link.publish(link.subject("beat"), self());
+    const { link, clock, self } = this.#dependencies;
+    const times: NodeTimes = { monotonic: clock.monotonic(), wall: clock.now() };
+    link.publish(link.subject("beat"), { ...self(), times });
   }
 
   /** Tells the others at once that this node stops. */
@@ -94,7 +106,7 @@ export class Members {
 
   #onBeat(body: unknown): void {
     // Safe: the NATS server lets only nodes of this cluster publish here.
-    const member = body as Member;
+    const { times, ...member } = body as Member & { readonly times?: NodeTimes };
     if (typeof member.instance !== "string") return;
     const at = this.#dependencies.clock.monotonic();
     if (member.instance === this.#dependencies.self().instance) {
@@ -104,8 +116,10 @@ export class Members {
       this.#ownBeatAt = at;
       return;
     }
+    if (times !== undefined) this.clocks.add(member.instance, times);
     const known = this.#seen.has(member.instance);
     this.#seen.set(member.instance, { member, at, ownBeats: this.#ownBeats });
+    this.#silent.delete(member.instance);
     if (!known) this.#notify(member.instance, true);
   }
 
@@ -119,11 +133,19 @@ export class Members {
     for (const [instance, seen] of this.#seen) {
       if (now - seen.at < deadAfterMs || this.#ownBeats - seen.ownBeats < ownBeats) continue;
       this.#seen.delete(instance);
+      this.#addSilent(instance);
       this.#notify(instance, false);
     }
   }
 
+  #addSilent(instance: string): void {
+    this.#silent.add(instance);
+    const [oldest] = this.#silent;
+    if (this.#silent.size > silentKept && oldest !== undefined) this.#silent.delete(oldest);
+  }
+
   #notify(instance: string, alive: boolean): void {
+    if (!alive) this.clocks.remove(instance);
     for (const listener of this.#listeners) listener(instance, alive);
   }
 }

@@ -4,14 +4,16 @@
  * While a node works on a request it can send requests and notifications back to the caller, about that request.
  */
 import { randomUUID } from "node:crypto";
+import { isObject } from "@tendon/protocol";
 import { type Cancellation, CancellationSource } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError } from "../errors.ts";
+import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError, UndecidedError } from "../errors.ts";
 import { type NatsLink, noAnswer, noResponders, unreachable } from "./nats-link.ts";
 
 interface Request {
-  /** When it was sent, and how long the sender waits: a request that arrives too late is not run. */
+  /** When it was sent, by the sender's monotonic clock. Only the request's age is computed from it. */
   readonly at: number;
+  /** How long the sender waits: a request that is older than this when it arrives is not run. */
   readonly timeoutMs: number;
   readonly body: unknown;
   /** The node that sent it. */
@@ -84,14 +86,18 @@ export interface RpcDependencies {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly instance: string;
+  /** The age of something that another node did at this time of its monotonic clock; `undefined` if unknown. */
+  readonly ageOf: (instance: string, at: number) => number | undefined;
 }
 
 /** The other node observes the deadline itself; this is the time for its reply to arrive. */
 const graceMs = 1_000;
 const partMs = 5_000;
 const keptPartsMs = 30_000;
-/** The clocks of nodes may differ by this much. */
-const clockSkewMs = 5_000;
+/** The ages of requests are known with this precision. */
+const ageToleranceMs = 1_000;
+/** How long an answer is of use after its caller stopped waiting: a frozen node returns, or NATS does. */
+const lateMs = 60_000;
 
 export class Rpc {
   readonly #dependencies: RpcDependencies;
@@ -145,28 +151,42 @@ export class Rpc {
     if (signal?.aborted === true) return Promise.reject(cancelled(false));
     if (!link.connected) return Promise.reject(unreachable(false));
     const callbacks = options.callbacks === undefined ? undefined : randomUUID();
-    const request = this.#write({ at: clock.now(), timeoutMs, body, from, callbacks });
+    const request = this.#write({ at: clock.monotonic(), timeoutMs, body, from, callbacks });
     // A single promise, because this is the hot path of calls to other nodes.
     return new Promise((resolve, reject) => {
+      let settle: ((outcome: "sent" | "not sent") => void) | undefined;
       const done = () => {
         deadline.cancel();
-        pending.forget();
         signal?.removeEventListener("abort", onAbort);
         this.#awaited.delete(awaited);
         if (callbacks !== undefined) this.#callbacks.delete(callbacks);
       };
       const fail = (error: TendonError) => {
         done();
+        pending.forget();
         reject(error);
+      };
+      const giveUp = (error: TendonError) => {
+        done();
+        const settled = new Promise<"sent" | "not sent">((learn) => {
+          const timer = clock.after(lateMs, () => settle?.("sent"));
+          settle = (outcome) => {
+            timer.cancel();
+            pending.forget();
+            learn(outcome);
+          };
+        });
+        reject(new UndecidedError(error, settled));
       };
       const onAbort = () => {
         link.publish(link.subject("cancel", node), { id: pending.reply });
         fail(cancelled(true));
       };
-      const awaited: Awaited = { node, fail };
-      const deadline = new Deadline(clock, timeoutMs + graceMs, () => fail(noAnswer(timeoutMs + graceMs)));
+      const awaited: Awaited = { node, fail: giveUp };
+      const deadline = new Deadline(clock, timeoutMs + graceMs, () => giveUp(noAnswer(timeoutMs + graceMs)));
       const pending = link.ask(subject, request, (outcome, answer) => {
-        if (outcome === "no responders") fail(noResponders());
+        if (settle !== undefined) settle(wasSent(answer) ? "sent" : "not sent");
+        else if (outcome === "no responders") fail(noResponders());
         else if (answer === undefined) fail(unreachable(true));
         else {
           done();
@@ -229,7 +249,8 @@ export class Rpc {
   }
 
   async #answer(id: string, request: Request, handle: Handler): Promise<string> {
-    if (this.#dependencies.clock.now() > request.at + request.timeoutMs + clockSkewMs) {
+    const ageMs = this.#dependencies.ageOf(request.from, request.at);
+    if (ageMs !== undefined && ageMs > request.timeoutMs + ageToleranceMs) {
       const late = new TendonError(
         "device_timeout",
         "the call reached the device's node after its deadline and was not sent",
@@ -355,6 +376,13 @@ class Deadline {
 function failure(error: TendonError): Answer {
   const cause = jsonRpcErrorOf(error.cause);
   return { ok: false, code: error.code, detail: error.message, context: error.context, cause };
+}
+
+/** Whether a late answer says that the request may have run. Without responders it did not. */
+function wasSent(answer: unknown): boolean {
+  if (!isObject(answer)) return answer !== undefined;
+  const { ok, context } = answer;
+  return !(ok === false && isObject(context) && context["sent"] === false);
 }
 
 function cancelled(sent: boolean): TendonError {

@@ -6,6 +6,7 @@ export interface IdempotencyRecord {
   readonly digest: string;
   /** The run of the gateway that executes the request. */
   readonly run: string;
+  readonly expiresAt: number;
   /** `undefined` until the request has finished. */
   readonly answer: string | undefined;
 }
@@ -43,11 +44,13 @@ export class IdempotencyRecords {
   async get(principal: string, key: string): Promise<IdempotencyRecord | undefined> {
     const row = await this.#db
       .selectFrom("tendon_first_answers")
-      .select(["digest", "run", "answer"])
+      .select(["digest", "run", "answer", "expires_at"])
       .where("principal", "=", principal)
       .where("request_key", "=", key)
       .executeTakeFirst();
-    return row === undefined ? undefined : { ...row, answer: row.answer ?? undefined };
+    if (row === undefined) return undefined;
+    const { digest, run, answer } = row;
+    return { digest, run, answer: answer ?? undefined, expiresAt: Number(row.expires_at) };
   }
 
   async finish(principal: string, key: string, answer: string): Promise<void> {
@@ -59,12 +62,14 @@ export class IdempotencyRecords {
       .execute();
   }
 
-  /** Deletes the record of a request that never reached its device, so that a client can retry. */
-  async release(principal: string, key: string): Promise<void> {
+  /** Deletes this run's record of a request that never reached its device, so that a client can retry. */
+  async release(principal: string, key: string, run: string): Promise<void> {
     await this.#db
       .deleteFrom("tendon_first_answers")
       .where("principal", "=", principal)
       .where("request_key", "=", key)
+      .where("run", "=", run)
+      .where("answer", "is", null)
       .execute();
   }
 
