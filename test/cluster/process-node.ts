@@ -9,7 +9,7 @@ import { until } from "../inbox.ts";
 import { RawDevice, type ToolEntry } from "../raw-device.ts";
 import { webSocketTransport } from "../websocket-wire.ts";
 
-const token = "an-admin-token-for-a-cluster";
+export const clusterToken = "an-admin-token-for-a-cluster";
 const clientId = "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01";
 
 export class ProcessNode {
@@ -26,7 +26,7 @@ export class ProcessNode {
   static async start(env: Record<string, string>): Promise<ProcessNode> {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-node-"));
     const { process, url } = await startServe(folder, [], {
-      TENDON_TOKEN: token,
+      TENDON_TOKEN: clusterToken,
       TENDON_DEVICES_ADMISSION: "open",
       ...env,
     });
@@ -53,7 +53,7 @@ export class ProcessNode {
       method,
       path: `/api/v1${at}`,
       headers: {
-        authorization: `Bearer ${token}`,
+        authorization: `Bearer ${clusterToken}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },

@@ -135,7 +135,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     services,
     tokens,
     authentication,
-    credentials: provisioning.credentials,
+    provisioning,
     sessions: console.authentication.sessions,
     erasure,
     cut: (id, reason) => liveness.disconnect(id, reason),

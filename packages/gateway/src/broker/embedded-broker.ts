@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
 import { FlooderRefused } from "../intake.ts";
+import { admitOrRefresh } from "../refreshed-admission.ts";
 import { noDelivery } from "./aedes-overrides.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
 import { isDevice, isMalformed, pushTopic, scopedClientId } from "./client-ids.ts";
@@ -29,6 +30,8 @@ export interface BrokerDependencies {
   readonly retained: RetainedSource;
   /** Counts a failed sign-in. Returns how long the address has to wait [PRV-8]. */
   readonly signInFailed: (from: string | undefined) => number;
+  /** Reads the credentials of a device again before it is rejected; `undefined` if this node knows all of them. */
+  readonly refreshCredentials: (deviceId: string) => Promise<void> | undefined;
 }
 
 const deviceTopic = "device-server";
@@ -226,7 +229,9 @@ export class EmbeddedBroker {
     }
     // The broker reports the end only of registered clients. A connection may end before that.
     client.conn.once("close", () => this.#disconnected(client, "the device closed the connection"));
-    try {
+    const admit = () => {
+      // It closed while its credentials were read.
+      if (client.closed) return;
       if (isDevice(client.id)) {
         const open = this.#dependencies.admitDevice(claim);
         // The broker closes the device's older connection next. Mark it, so that its end gets the right reason.
@@ -256,8 +261,8 @@ export class EmbeddedBroker {
           early: [],
         });
       }
-      done(null, true);
-    } catch (error) {
+    };
+    const rejected = (error: unknown) => {
       const returnCode = claim.password === undefined ? NOT_AUTHORISED : BAD_CREDENTIALS;
       const isFlooder = error instanceof FlooderRefused;
       if (!isFlooder && this.#dependencies.signInFailed(from) === 0)
@@ -267,7 +272,11 @@ export class EmbeddedBroker {
         const reason = isFlooder ? error.message : "too many failed sign-ins; retry later";
         done(Object.assign(new ConnectRejected(reason), { returnCode: UNAVAILABLE }), false);
       }
-    }
+    };
+    const { refreshCredentials } = this.#dependencies;
+    const refresh = (error: unknown) =>
+      device === undefined || error instanceof FlooderRefused ? undefined : refreshCredentials(device);
+    admitOrRefresh(admit, { refresh, accepted: () => done(null, true), rejected });
   }
 
   #ready(client: Client): void {

@@ -6,7 +6,7 @@ import type { Erasure } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
-import type { Credentials } from "../provisioning/provisioning.ts";
+import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
 import type { OpenedServices } from "./services.ts";
 
@@ -24,7 +24,7 @@ interface ClusterParts {
   readonly services: OpenedServices;
   readonly store: Pick<Store, "onAvailable">;
   readonly tokens: Tokens;
-  readonly credentials: Credentials;
+  readonly provisioning: Pick<OpenedProvisioning, "credentials" | "refresh">;
   readonly authentication: Authentication;
   /** The sign-ins to the console. */
   readonly sessions: Sessions;
@@ -91,6 +91,7 @@ export async function joinCluster({
       tokens.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "token", id }));
       cluster.broadcasts.onBroadcast((broadcast) => applyBroadcast(parts, broadcast));
       parts.store.onAvailable(() => void cluster.broadcasts.retryFailed());
+      parts.provisioning.refresh.readWith((id) => deviceChanged(parts, id));
       await shareSessions(cluster, parts.sessions);
       const remote = await services.join(cluster);
       settled = () => remote.settled();
@@ -113,7 +114,7 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
       await deviceChanged(parts, broadcast.id);
       return;
     case "device_gone":
-      parts.credentials.apply(broadcast.id, undefined);
+      parts.provisioning.credentials.apply(broadcast.id, undefined);
       await parts.services.fleet.replicas.applyDeletion(broadcast.id);
       return;
     case "history_gone":
@@ -152,9 +153,10 @@ async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void
 }
 
 /** A device whose credentials another node has changed may be connected here with the old ones. */
-async function deviceChanged({ services, credentials, cut }: ClusterParts, id: string): Promise<void> {
+async function deviceChanged({ services, provisioning, cut }: ClusterParts, id: string): Promise<void> {
   const { admin, replicas } = services.fleet;
   const before = admin.find(id)?.pair;
   const now = await replicas.reload(id);
-  if (credentials.applyChange(id, before, now)) cut(id, "its credentials were revoked or replaced");
+  if (provisioning.credentials.applyChange(id, before, now))
+    cut(id, "its credentials were revoked or replaced");
 }
