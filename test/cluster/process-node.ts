@@ -28,6 +28,8 @@ export class ProcessNode {
     const { process, url } = await startServe(folder, [], {
       TENDON_TOKEN: clusterToken,
       TENDON_DEVICES_ADMISSION: "open",
+      TENDON_DRAIN_READY_DELAY_MS: "0",
+      TENDON_DRAIN_TIMEOUT_MS: "5000",
       ...env,
     });
     const node = new ProcessNode(url, process);

@@ -48,7 +48,7 @@ export interface RouteDependencies {
   readonly eraseHistory: (device: string) => Promise<void>;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
   readonly reportFault: (error: unknown) => void;
-  readonly isStopping: () => boolean;
+  readonly shutdown: () => { readonly stopping: boolean; readonly rejecting: boolean };
 }
 
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
@@ -79,7 +79,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     metrics,
     events,
     authentication: console.authentication,
-    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: dependencies.isStopping() }),
+    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: dependencies.shutdown().stopping }),
   });
   const register = async (boards: FastifyInstance) => {
     new CloseGrace(clock).applyTo(boards);
@@ -118,7 +118,8 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) dependencies.devices.upgrade(request, socket, head);
-    else if (mqttPaths.has(path) && !dependencies.isStopping() && mqtt.upgrade(request, socket, head)) return;
+    else if (mqttPaths.has(path) && !dependencies.shutdown().rejecting && mqtt.upgrade(request, socket, head))
+      return;
     else refuseOnSocket(socket, new TendonError("not_found", "there is no WebSocket at this address"));
   });
   return console;
