@@ -225,7 +225,7 @@ describe("compose.yaml", () => {
     const backends = read("haproxy.cfg")
       .split(/^backend /m)
       .slice(1);
-    expect(backends.length).toBe(4);
+    expect(backends.length).toBe(6);
     for (const backend of backends)
       for (const name of nodes) expect(backend).toMatch(new RegExp(`server ${name} ${name}:(8000|1883) `));
     const targets = at(first("prometheus.yaml"), "scrape_configs", 0, "static_configs", 0, "targets");

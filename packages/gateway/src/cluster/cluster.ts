@@ -61,6 +61,7 @@ export class Cluster {
       clock,
       instance: this.instance,
       ageOf: (instance, at) => this.members.clocks.ageOf(instance, at),
+      onNoResponders: (instance) => this.members.suspect(instance),
     });
     this.members = new Members({
       link,

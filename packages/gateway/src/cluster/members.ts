@@ -25,6 +25,11 @@ const deadAfterMs = 10_000;
  */
 const ownBeats = 4;
 const silentKept = 100;
+/** A node that listens to none of so many probes has ended, or NATS has closed its connection. */
+const probes = 3;
+const probeEveryMs = 500;
+/** After a restart of NATS the nodes come back one after the other. */
+const stableMs = 5_000;
 
 export interface MembersDependencies {
   readonly link: NatsLink;
@@ -32,7 +37,8 @@ export interface MembersDependencies {
   readonly self: () => Member;
 }
 
-type Listener = (instance: string, alive: boolean) => void;
+/** `seenAt` is the time of its last heartbeat. */
+type Listener = (instance: string, alive: boolean, seenAt: number) => void;
 
 export class Members {
   readonly #dependencies: MembersDependencies;
@@ -45,6 +51,9 @@ export class Members {
   readonly #listeners = new Set<Listener>();
   readonly #stops: (() => void)[] = [];
   readonly clocks: ClockDifferences;
+  /** Nodes that are being probed. */
+  readonly #suspected = new Set<string>();
+  #connectedAt: number;
   readonly #timer: Timer;
   #ownBeats = 0;
   #ownBeatAt = 0;
@@ -53,7 +62,14 @@ export class Members {
     this.#dependencies = dependencies;
     const { link, clock } = dependencies;
     this.clocks = new ClockDifferences(clock);
+    this.#connectedAt = clock.monotonic();
     this.#stops.push(
+      link.onState(() => {
+        this.#connectedAt = clock.monotonic();
+      }),
+      link.serve(this.#probeSubject(dependencies.self().instance), (_body, message) =>
+        link.respond(message, "null"),
+      ),
       link.subscribe(link.subject("beat"), (body) => this.#onBeat(body)),
       link.subscribe(link.subject("bye"), (body) => this.#onGoodbye(body)),
       // A new node asks all others for a heartbeat, instead of waiting for the next ones.
@@ -85,6 +101,42 @@ export class Members {
   onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * A request found nobody at a node that should be there. Probes it, so that the devices of a killed node do not count
+   * as connected until its heartbeats are missed.
+   */
+  suspect(instance: string): void {
+    const { clock } = this.#dependencies;
+    if (!this.#seen.has(instance) || this.#suspected.has(instance)) return;
+    if (clock.monotonic() - this.#connectedAt < stableMs) return;
+    this.#suspected.add(instance);
+    this.#probe(instance, probes);
+  }
+
+  #probe(instance: string, left: number): void {
+    const { link, clock } = this.#dependencies;
+    const stop = () => {
+      timer.cancel();
+      probe.forget();
+      this.#suspected.delete(instance);
+    };
+    const timer = clock.after(probeEveryMs, stop);
+    const probe = link.ask(this.#probeSubject(instance), "null", (outcome) => {
+      stop();
+      if (outcome === "answered" || !this.#seen.has(instance)) return;
+      if (left <= 1) {
+        this.#lost(instance);
+        return;
+      }
+      this.#suspected.add(instance);
+      clock.after(probeEveryMs, () => this.#probe(instance, left - 1));
+    });
+  }
+
+  #probeSubject(instance: string): string {
+    return this.#dependencies.link.subject("probe", instance);
   }
 
   beat(): void {
@@ -120,32 +172,37 @@ export class Members {
     const known = this.#seen.has(member.instance);
     this.#seen.set(member.instance, { member, at, ownBeats: this.#ownBeats });
     this.#silent.delete(member.instance);
-    if (!known) this.#notify(member.instance, true);
+    if (!known) this.#notify(member.instance, true, at);
   }
 
   #onGoodbye(body: unknown): void {
     const { instance } = body as { readonly instance?: unknown };
-    if (typeof instance === "string" && this.#seen.delete(instance)) this.#notify(instance, false);
+    if (typeof instance === "string" && this.#seen.delete(instance))
+      this.#notify(instance, false, this.#dependencies.clock.monotonic());
   }
 
   #removeDead(): void {
     const now = this.#dependencies.clock.monotonic();
     for (const [instance, seen] of this.#seen) {
       if (now - seen.at < deadAfterMs || this.#ownBeats - seen.ownBeats < ownBeats) continue;
-      this.#seen.delete(instance);
-      this.#addSilent(instance);
-      this.#notify(instance, false);
+      this.#lost(instance);
     }
   }
 
-  #addSilent(instance: string): void {
+  #lost(instance: string): void {
+    const { at = this.#dependencies.clock.monotonic() } = this.#seen.get(instance) ?? {};
+    this.#seen.delete(instance);
     this.#silent.add(instance);
     const [oldest] = this.#silent;
     if (this.#silent.size > silentKept && oldest !== undefined) this.#silent.delete(oldest);
+    this.#notify(instance, false, at);
   }
 
-  #notify(instance: string, alive: boolean): void {
+  /** `at` is a time of this node's monotonic clock. */
+  #notify(instance: string, alive: boolean, at: number): void {
+    const { clock } = this.#dependencies;
     if (!alive) this.clocks.remove(instance);
-    for (const listener of this.#listeners) listener(instance, alive);
+    const seenAt = Math.round(clock.now() - (clock.monotonic() - at));
+    for (const listener of this.#listeners) listener(instance, alive, seenAt);
   }
 }

@@ -8,7 +8,9 @@ import { isObject } from "@tendon/protocol";
 import { type Cancellation, CancellationSource } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError, UndecidedError } from "../errors.ts";
+import { Deadline } from "./deadline.ts";
 import { type NatsLink, noAnswer, noResponders, unreachable } from "./nats-link.ts";
+import { type KnownOutcome, learnOutcome, type Outcome, ReceivedRequests } from "./request-outcomes.ts";
 
 interface Request {
   /** When it was sent, by the sender's monotonic clock. Only the request's age is computed from it. */
@@ -88,6 +90,8 @@ export interface RpcDependencies {
   readonly instance: string;
   /** The age of something that another node did at this time of its monotonic clock; `undefined` if unknown. */
   readonly ageOf: (instance: string, at: number) => number | undefined;
+  /** A node that should have a device does not listen for its requests. */
+  readonly onNoResponders: (instance: string) => void;
 }
 
 /** The other node observes the deadline itself; this is the time for its reply to arrive. */
@@ -96,8 +100,7 @@ const partMs = 5_000;
 const keptPartsMs = 30_000;
 /** The ages of requests are known with this precision. */
 const ageToleranceMs = 1_000;
-/** How long an answer is of use after its caller stopped waiting: a frozen node returns, or NATS does. */
-const lateMs = 60_000;
+const outcomeMs = 2_000;
 
 export class Rpc {
   readonly #dependencies: RpcDependencies;
@@ -107,14 +110,20 @@ export class Rpc {
   readonly #awaited = new Set<Awaited>();
   readonly #callbacks = new Map<string, OpenCallbacks>();
   readonly #stops: (() => void)[] = [];
+  readonly #received: ReceivedRequests;
 
   constructor(dependencies: RpcDependencies) {
     this.#dependencies = dependencies;
-    const { link, instance } = dependencies;
+    const { link, clock, instance } = dependencies;
+    this.#received = new ReceivedRequests(clock);
     this.#stops.push(
       link.subscribe(link.subject("cancel", instance), (body) => this.#cancel(body)),
       link.subscribe(link.subject("part", instance), (body, message) => {
         link.respond(message, JSON.stringify(this.#part(body) ?? null));
+      }),
+      link.subscribe(link.subject("outcome", instance), (body, message) => {
+        const { id } = body as { readonly id: string };
+        link.respond(message, JSON.stringify(this.#received.outcomeOf(id)));
       }),
       this.serveNode("callback", (body, signal) => this.#callBack(body as CallbackBody, signal)),
       link.subscribe(link.subject("notify", instance), (notification) => {
@@ -154,7 +163,7 @@ export class Rpc {
     const request = this.#write({ at: clock.monotonic(), timeoutMs, body, from, callbacks });
     // A single promise, because this is the hot path of calls to other nodes.
     return new Promise((resolve, reject) => {
-      let settle: ((outcome: "sent" | "not sent") => void) | undefined;
+      let settle: ((outcome: Outcome) => void) | undefined;
       const done = () => {
         deadline.cancel();
         signal?.removeEventListener("abort", onAbort);
@@ -168,15 +177,10 @@ export class Rpc {
       };
       const giveUp = (error: TendonError) => {
         done();
-        const settled = new Promise<"sent" | "not sent">((learn) => {
-          const timer = clock.after(lateMs, () => settle?.("sent"));
-          settle = (outcome) => {
-            timer.cancel();
-            pending.forget();
-            learn(outcome);
-          };
-        });
-        reject(new UndecidedError(error, settled));
+        const learning = learnOutcome(clock, () => this.#askOutcome(node, pending.reply));
+        settle = learning.settle;
+        void learning.settled.then(() => pending.forget());
+        reject(new UndecidedError(error, learning.settled));
       };
       const onAbort = () => {
         link.publish(link.subject("cancel", node), { id: pending.reply });
@@ -186,8 +190,10 @@ export class Rpc {
       const deadline = new Deadline(clock, timeoutMs + graceMs, () => giveUp(noAnswer(timeoutMs + graceMs)));
       const pending = link.ask(subject, request, (outcome, answer) => {
         if (settle !== undefined) settle(wasSent(answer) ? "sent" : "not sent");
-        else if (outcome === "no responders") fail(noResponders());
-        else if (answer === undefined) fail(unreachable(true));
+        else if (outcome === "no responders") {
+          this.#dependencies.onNoResponders(node);
+          fail(noResponders());
+        } else if (answer === undefined) fail(unreachable(true));
         else {
           done();
           this.#open(answer as Answer, resolve, reject);
@@ -219,6 +225,13 @@ export class Rpc {
 
   #failAll(): void {
     for (const { fail } of this.#awaited) fail(unreachable(true));
+  }
+
+  async #askOutcome(node: string, id: string): Promise<KnownOutcome | undefined> {
+    const { link } = this.#dependencies;
+    if (!link.connected) return undefined;
+    // Safe: only the subscription above answers.
+    return (await link.request(link.subject("outcome", node), { id }, outcomeMs)) as KnownOutcome;
   }
 
   #open(answer: Answer, resolve: (body: unknown) => void, reject: (error: TendonError) => void): void {
@@ -259,10 +272,14 @@ export class Rpc {
           sent: false,
         },
       );
+      this.#received.started(id);
+      this.#received.ended(id, "not sent");
       return JSON.stringify(failure(late));
     }
     const running = new CancellationSource();
     this.#running.set(id, running);
+    this.#received.started(id);
+    let outcome: Outcome = "sent";
     try {
       const asked = request.parts === undefined ? request.body : await this.#fetch(request.parts);
       const body = (await handle(asked, running, this.#callerOf(request))) ?? null;
@@ -271,9 +288,11 @@ export class Rpc {
     } catch (error) {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", messageOf(error), {}, error);
+      if (known.context["sent"] === false) outcome = "not sent";
       return JSON.stringify(failure(known));
     } finally {
       this.#running.delete(id);
+      this.#received.ended(id, outcome);
     }
   }
 
@@ -334,42 +353,6 @@ export class Rpc {
   #cancel(body: unknown): void {
     const { id } = body as { readonly id: string };
     this.#running.get(id)?.abort();
-  }
-}
-
-/** The deadline of a request, which pauses while a callback runs. */
-class Deadline {
-  readonly #clock: Clock;
-  readonly #expire: () => void;
-  #timer: Timer | undefined;
-  #dueAt: number;
-  #paused = 0;
-
-  constructor(clock: Clock, ms: number, expire: () => void) {
-    this.#clock = clock;
-    this.#expire = expire;
-    this.#dueAt = clock.monotonic() + ms;
-    this.#timer = clock.after(ms, expire);
-  }
-
-  pause(): void {
-    this.#paused += 1;
-    if (this.#paused > 1) return;
-    this.#timer?.cancel();
-    this.#dueAt -= this.#clock.monotonic();
-  }
-
-  resume(): void {
-    this.#paused -= 1;
-    if (this.#paused > 0 || this.#timer === undefined) return;
-    const leftMs = this.#dueAt;
-    this.#dueAt += this.#clock.monotonic();
-    this.#timer = this.#clock.after(leftMs, this.#expire);
-  }
-
-  cancel(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
   }
 }
 

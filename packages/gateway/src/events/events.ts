@@ -4,7 +4,7 @@
  */
 import type { AuditList } from "@tendon/protocol";
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
+import { type Clock, isoTime } from "../clock.ts";
 import { EventStream } from "./event-stream.ts";
 import type { EndedConversation, FinishedCall, FirmwareProgress, OnlineDevice } from "./event-types.ts";
 import type { Metrics } from "./metrics.ts";
@@ -64,11 +64,11 @@ export class Events extends EventStream {
     this.publish("device.revoked", device, data);
   }
 
-  /** Reported by another node, because the node of the device has failed. */
-  deviceLostWithNode(device: string): void {
+  /** Reported by another node, because the node of the device has failed. `since`: its last sign of life. */
+  deviceLostWithNode(device: string, since: number): void {
     const reason = "the gateway node of this device failed";
     this.#log.warn({ device, reason }, "device offline");
-    this.publish("device.offline", device, { reason });
+    this.publish("device.offline", device, { reason, since: isoTime(since) });
   }
 
   toolsChanged(
@@ -240,6 +240,11 @@ export class Events extends EventStream {
 
   clusterLink(state: "connected" | "disconnected", server: string): void {
     this.#log[state === "connected" ? "info" : "error"]({ state, server }, "NATS");
+  }
+
+  /** The other nodes have lost this one, and it has no connection to NATS. */
+  isolated(boards: number): void {
+    this.#log.error({ boards }, "cut off from the other nodes: its boards are sent elsewhere");
   }
 
   clusterFault(detail: string): void {

@@ -8,6 +8,7 @@ import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
+import { Isolation } from "./isolation.ts";
 import type { OpenedServices } from "./services.ts";
 
 export interface ClusterDependencies {
@@ -22,7 +23,7 @@ type Sessions = Console["authentication"]["sessions"];
 
 interface ClusterParts {
   readonly services: OpenedServices;
-  readonly store: Pick<Store, "onAvailable">;
+  readonly store: Pick<Store, "onAvailable" | "settings">;
   readonly tokens: Tokens;
   readonly provisioning: Pick<OpenedProvisioning, "credentials" | "refresh">;
   readonly authentication: Authentication;
@@ -75,6 +76,7 @@ export async function joinCluster({
   events.useReplicated(shared);
   let settled = async () => {};
   let stopSharing = () => {};
+  let isolation: Isolation | undefined;
   return {
     cluster,
     async open(parts) {
@@ -83,7 +85,7 @@ export async function joinCluster({
       applyEvent = ({ type, device, at, data }) => {
         if (type === "device.online" && device !== undefined) services.fleet.replicas.applyOnline(device, at);
         if (type === "device.offline" && device !== undefined)
-          services.fleet.replicas.applyOffline(device, at, String(data["reason"]));
+          services.fleet.replicas.applyOffline(device, offlineSince(at, data), String(data["reason"]));
       };
       stopSharing = parts.authentication.shareWith((spent) =>
         cluster.broadcasts.send({ kind: "spent", spent }),
@@ -95,14 +97,27 @@ export async function joinCluster({
       await shareSessions(cluster, parts.sessions);
       const remote = await services.join(cluster);
       settled = () => remote.settled();
+      isolation = new Isolation({
+        clock,
+        cluster,
+        settings: parts.store.settings,
+        events,
+        boards: () => services.fleet.sessions().filter(({ kind }) => kind === "esp32"),
+      });
     },
     unready: () => (cluster.connected ? undefined : "NATS cannot be reached"),
     async leave() {
       stopSharing();
+      isolation?.stop();
       await settled();
       await cluster.leave();
     },
   };
+}
+
+/** The event of a device that was lost with its node comes later than the loss. */
+function offlineSince(at: number, { since }: { readonly [key: string]: unknown }): number {
+  return typeof since === "string" ? Date.parse(since) : at;
 }
 
 async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise<void> {

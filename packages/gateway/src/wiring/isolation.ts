@@ -1,0 +1,91 @@
+/**
+ * Lets the boards of a node go that is cut off from NATS, so that they connect elsewhere. A node alone cannot tell whether
+ * NATS is down or only its own way there is: without NATS every node serves its own boards, and letting them go would
+ * help no one. So the others mark a silent node in the database, and a node without NATS reads whether it is marked.
+ */
+import { isObject } from "@tendon/protocol";
+import type { Clock, Timer } from "../clock.ts";
+import type { Cluster } from "../cluster/cluster.ts";
+import { type DeviceSession, drainBoards } from "../device/device.ts";
+import type { Events } from "../events/events.ts";
+import type { Store } from "../store/store.ts";
+
+export interface IsolationDependencies {
+  readonly clock: Clock;
+  readonly cluster: Cluster;
+  readonly settings: Pick<Store["settings"], "get" | "set" | "remove" | "startingWith">;
+  readonly events: Events;
+  readonly boards: () => readonly DeviceSession[];
+}
+
+const prefix = "lost_node:";
+const checkEveryMs = 1_000;
+const letGoMs = 1_500;
+const keptMs = 24 * 60 * 60_000;
+const reason = "this node has lost its connection to the others";
+
+export class Isolation {
+  readonly #dependencies: IsolationDependencies;
+  readonly #stops: (() => void)[] = [];
+  readonly #timer: Timer;
+  #checking = false;
+  #isolated = false;
+  #marked = false;
+
+  constructor(dependencies: IsolationDependencies) {
+    this.#dependencies = dependencies;
+    const { clock, cluster } = dependencies;
+    this.#stops.push(
+      cluster.members.onChange((instance, alive) => {
+        if (!alive && cluster.members.mayReturn(instance)) void this.#mark(instance);
+      }),
+    );
+    this.#timer = clock.every(checkEveryMs, () => {
+      if (this.#checking) return;
+      this.#checking = true;
+      void this.#check().finally(() => {
+        this.#checking = false;
+      });
+    });
+  }
+
+  stop(): void {
+    this.#timer.cancel();
+    for (const stop of this.#stops) stop();
+  }
+
+  async #mark(instance: string): Promise<void> {
+    const { clock, settings } = this.#dependencies;
+    try {
+      await settings.set(`${prefix}${instance}`, { at: clock.now() });
+      for (const [old, value] of await settings.startingWith(prefix)) {
+        const at = isObject(value) ? Number(value["at"]) : 0;
+        if (clock.now() - at > keptMs) await settings.remove(`${prefix}${old}`);
+      }
+    } catch {
+      // Without the database a node that is cut off keeps its boards.
+    }
+  }
+
+  async #check(): Promise<void> {
+    const { clock, cluster, settings, events, boards } = this.#dependencies;
+    const key = `${prefix}${cluster.instance}`;
+    if (cluster.connected) {
+      this.#isolated = false;
+      if (this.#marked)
+        await settings.remove(key).then(
+          () => (this.#marked = false),
+          () => {},
+        );
+      return;
+    }
+    const mark = await settings.get(key).catch(() => undefined);
+    if (mark === undefined || cluster.connected) return;
+    this.#marked = true;
+    const staying = boards();
+    if (!this.#isolated) events.isolated(staying.length);
+    this.#isolated = true;
+    // Other nodes cannot report arrivals here, so that only the pauses between the groups count.
+    await drainBoards(staying, { clock, reason, withinMs: letGoMs, hasMoved: () => false });
+  }
+}
