@@ -40,6 +40,20 @@ export class ProcessNode {
     return node;
   }
 
+  /** The lines of its log with this level or a higher one, such as 50 for errors. */
+  logged(level: number): string[] {
+    return this.#process.stderr.split("\n").filter((line) => {
+      const [, found] = /"level":(\d+)/.exec(line) ?? [];
+      return Number(found) >= level;
+    });
+  }
+
+  async metric(name: string): Promise<number> {
+    const { text } = await askAll(this.url, { path: "/metrics" });
+    const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));
+    return line === undefined ? Number.NaN : Number(line.slice(name.length + 1));
+  }
+
   /** Whether the process runs and was not asked to stop. */
   get running(): boolean {
     return this.#running;

@@ -29,6 +29,7 @@ export interface ClusterSettings {
   readonly devices: () => number;
   readonly onState: (state: "connected" | "disconnected", detail: string) => void;
   readonly onFault: (detail: string) => void;
+  readonly onEventsLost: (count: number) => void;
 }
 
 type Placing = (device: string, placed: Placed | undefined, revision: number) => void;
@@ -44,7 +45,7 @@ export class Cluster {
   readonly #link: NatsLink;
   readonly #settings: ClusterSettings;
   #directory: Directory | undefined;
-  #replication: { resume(): Promise<void>; stop(): Promise<void>; readonly lost: number } | undefined;
+  #replication: Pick<EventReplication<unknown>, "resume" | "stop" | "waiting" | "refusal"> | undefined;
   #draining = false;
   #onReturn: () => Promise<void> = async () => {};
   #onAway: () => void = () => {};
@@ -139,16 +140,28 @@ export class Cluster {
   async openEventReplication<Event>(
     keep: number,
     onEvent: (sequence: number, event: Event) => void,
-  ): Promise<Pick<EventReplication<Event>, "publish" | "remove" | "lost">> {
+  ): Promise<Pick<EventReplication<Event>, "publish" | "remove">> {
     const replication = await EventReplication.open<Event>({
       link: this.#link,
       clock: this.#settings.clock,
       keep,
       onEvent,
       onFault: this.#settings.onFault,
+      onLost: this.#settings.onEventsLost,
     });
     this.#replication = replication;
     return replication;
+  }
+
+  /** Events of this node that NATS has not stored yet. */
+  get eventsWaiting(): number {
+    return this.#replication?.waiting ?? 0;
+  }
+
+  /** Why NATS stores no events or no connections, such as a full disk; `undefined` if it does. */
+  get storageProblem(): string | undefined {
+    if (!this.connected) return undefined;
+    return this.#directory?.refusal ?? this.#replication?.refusal;
   }
 
   /** Announces that this node accepts no new devices. */

@@ -117,7 +117,7 @@ export class RemoteDevices {
   }
 
   async #writeClaim(claim: LocalClaim): Promise<void> {
-    const { cluster } = this.#dependencies;
+    const { cluster, clock } = this.#dependencies;
     const { deviceId } = claim.handle.session;
     try {
       const revision = await cluster.directory.claim(deviceId, this.#claimOf(claim.handle));
@@ -125,8 +125,15 @@ export class RemoteDevices {
       // The session may have ended or been replaced while the claim was sent.
       if (this.#claims.get(deviceId) !== claim) await cluster.directory.release(deviceId, revision);
     } catch {
-      // NATS is unavailable. `#reconcile` claims all devices when it is back.
+      // If NATS is unavailable, `#reconcile` claims all devices when it is back. If it stores nothing, this is repeated.
+      if (cluster.connected) clock.after(retryMs, () => this.#claimLater(claim));
     }
+  }
+
+  #claimLater(claim: LocalClaim): void {
+    const { cluster } = this.#dependencies;
+    if (cluster.connected && this.#claims.get(claim.handle.session.deviceId) === claim)
+      this.#track(this.#writeClaim(claim));
   }
 
   #claimOf({ kind, transport, hasTools, connectedAt, mcp }: LocalHandle): Claim {

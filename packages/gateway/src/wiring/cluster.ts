@@ -8,6 +8,7 @@ import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
+import { ClusterHealth } from "./cluster-health.ts";
 import { Isolation } from "./isolation.ts";
 import type { OpenedServices } from "./services.ts";
 
@@ -38,7 +39,7 @@ export interface JoinedCluster {
   readonly cluster: Cluster;
   /** Starts the exchange of devices, sessions and changes with the other nodes. */
   open(parts: ClusterParts): Promise<void>;
-  unready(): string | undefined;
+  readonly health: ClusterHealth;
   /** Leaves the cluster after the directory has released all devices of this node. */
   leave(): Promise<void>;
 }
@@ -59,7 +60,9 @@ export async function joinCluster({
     devices: () => devices(),
     onState: (state, server) => events.clusterLink(state, server),
     onFault: (detail) => events.clusterFault(detail),
+    onEventsLost: (count) => health.eventsLost(count),
   });
+  const health: ClusterHealth = new ClusterHealth({ clock, cluster, events });
   const shared = new ReplicatedEvents({
     publish: (event) => replication.publish(event),
     remove: (sequences) => replication.remove(sequences),
@@ -79,6 +82,7 @@ export async function joinCluster({
   let isolation: Isolation | undefined;
   return {
     cluster,
+    health,
     async open(parts) {
       const { services, tokens } = parts;
       devices = () => services.fleet.sessions().length;
@@ -105,10 +109,10 @@ export async function joinCluster({
         boards: () => services.fleet.sessions().filter(({ kind }) => kind === "esp32"),
       });
     },
-    unready: () => (cluster.connected ? undefined : "NATS cannot be reached"),
     async leave() {
       stopSharing();
       isolation?.stop();
+      health.stop();
       await settled();
       await cluster.leave();
     },

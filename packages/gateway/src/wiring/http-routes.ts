@@ -56,7 +56,8 @@ const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 
 export async function openRoutes(http: Http, dependencies: RouteDependencies): Promise<Console> {
   const { foundation, services, tokens, authentication, provisioning, firmware, voice, mqtt } = dependencies;
-  const { clock, metrics, events, store, cluster, node, nodeId, idPrefix, stateKey } = foundation;
+  const { clock, metrics, events, store, cluster, certificate, node, nodeId, idPrefix, stateKey } =
+    foundation;
   docsRoutes(http, dependencies.listening.publicUrl);
   const { audit } = dependencies;
   const console = await openConsole(http, {
@@ -79,6 +80,12 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     metrics,
     events,
     authentication: console.authentication,
+    warnings: () => attentionOf({ certificate: certificate?.warning(), clock: cluster?.health.warning() }),
+    measure(metrics) {
+      metrics.devicesOnline.set(services.fleet.sessions().length);
+      metrics.certificateExpiry.set((certificate?.expiresAt ?? 0) / 1_000);
+      cluster?.health.measure(metrics);
+    },
     unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: dependencies.shutdown().stopping }),
   });
   const register = async (boards: FastifyInstance) => {
@@ -123,4 +130,11 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     else refuseOnSocket(socket, new TendonError("not_found", "there is no WebSocket at this address"));
   });
   return console;
+}
+
+/** The parts with a warning. */
+function attentionOf(parts: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parts).flatMap(([part, why]) => (why === undefined ? [] : [[part, why]])),
+  );
 }

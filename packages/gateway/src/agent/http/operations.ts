@@ -11,6 +11,10 @@ export interface OperationsDependencies {
   readonly authentication: HttpAuthentication;
   /** Each part that is not ready, with the reason. Served without a token, so the reasons contain no secrets. */
   readonly unready: () => Promise<Readonly<Record<string, string>>>;
+  /** What needs attention although the gateway is ready, by part; public too. */
+  readonly warnings: () => Readonly<Record<string, string>>;
+  /** Sets the metrics that are measured when they are read. */
+  readonly measure: (metrics: Metrics) => void;
 }
 
 /** Each part has a metric also while it is ready, so that a change is visible. */
@@ -22,9 +26,11 @@ export function operationRoutes(http: Http, dependencies: OperationsDependencies
   http.get("/readyz", hidden, async (_request, reply) => {
     const unready = await dependencies.unready();
     const problems = Object.entries(unready).map(([part, why]) => `${part}: ${why}`);
-    if (problems.length === 0) return { status: "ready" };
+    const warnings = dependencies.warnings();
+    const more = Object.keys(warnings).length === 0 ? {} : { warnings };
+    if (problems.length === 0) return { status: "ready", ...more };
     reply.code(503);
-    return { status: "unready", parts: unready, problems };
+    return { status: "unready", parts: unready, problems, ...more };
   });
   http.get("/metrics", hidden, async (request, reply) => {
     if (!isLoopback(request)) {
@@ -34,6 +40,7 @@ export function operationRoutes(http: Http, dependencies: OperationsDependencies
     }
     dependencies.events.settle();
     const { partUnready, contentType } = dependencies.metrics;
+    dependencies.measure(dependencies.metrics);
     const unready = await dependencies.unready();
     for (const part of parts) partUnready.set({ part }, part in unready ? 1 : 0);
     reply.type(contentType);

@@ -6,7 +6,7 @@ export interface Parts {
   readonly clock: Clock;
   readonly store: Store;
   readonly mqtt: { unready(): string | undefined };
-  readonly cluster: { unready(): string | undefined } | undefined;
+  readonly cluster: { readonly health: { unready(): string | undefined } } | undefined;
   readonly stopping: boolean;
 }
 
@@ -22,7 +22,7 @@ export async function unreadyParts({
   const found: [string, string | undefined][] = [
     ["gateway", stopping ? "the gateway is stopping" : undefined],
     ["mqtt", mqtt.unready()],
-    ["cluster", cluster?.unready()],
+    ["cluster", cluster?.health.unready()],
     ["storage", (await answers(clock, store)) ? undefined : "the database does not answer"],
   ];
   return Object.fromEntries(
