@@ -114,6 +114,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     log,
     drain: config.drain,
     cluster: cluster?.cluster,
+    stopBalance: () => cluster?.stopBalance(),
     services,
     devices,
     mqtt,

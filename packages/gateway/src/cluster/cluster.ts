@@ -27,6 +27,7 @@ export interface ClusterSettings {
   readonly node: string;
   readonly version: string;
   readonly devices: () => number;
+  readonly moving: () => number;
   readonly onState: (state: "connected" | "disconnected", detail: string) => void;
   readonly onFault: (detail: string) => void;
   readonly onEventsLost: (count: number) => void;
@@ -73,6 +74,7 @@ export class Cluster {
         version: settings.version,
         startedAt,
         devices: settings.devices(),
+        moving: settings.moving(),
         draining: this.#draining,
       }),
     });

@@ -13,6 +13,8 @@ export interface Member {
   readonly version: string;
   readonly startedAt: number;
   readonly devices: number;
+  /** Boards that it is sending to other nodes to even them out. */
+  readonly moving: number;
   readonly draining: boolean;
 }
 

@@ -158,6 +158,12 @@ export const ConfigSchema = Type.Object(
             "Time in ms after that for devices to move to other nodes and for running calls to end; then the node exits. A single gateway exits within 5 s",
           page: "operations/operate.md",
         }),
+        balance: Type.Boolean({
+          default: false,
+          description:
+            "Even out the devices of the nodes of a cluster without being asked: a minute after a node has joined or left, nodes with more than their share send boards away gently. `tendon nodes balance` does it once",
+          page: "operations/operate.md",
+        }),
       },
       strict,
     ),

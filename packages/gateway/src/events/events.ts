@@ -266,6 +266,13 @@ export class Events extends EventStream {
     else this.#log.info({ node, seconds }, "the clocks of two nodes agree again");
   }
 
+  /** Boards were sent away to even out the nodes; `moved` of them are on other nodes now. */
+  balanced(sent: number, moved: number): void {
+    const text = "boards were sent to other nodes to even them out";
+    if (moved >= sent / 2) this.#log.info({ sent, moved }, text);
+    else this.#log.warn({ sent, moved }, `${text}; most came back: is there a load balancer?`);
+  }
+
   /** The other nodes have lost this one, and it has no connection to NATS. */
   isolated(boards: number): void {
     this.#log.error({ boards }, "cut off from the other nodes: its boards are sent elsewhere");

@@ -8,6 +8,7 @@ import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
 import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
+import { Balance, type NodeBalance } from "./balance.ts";
 import { ClusterHealth } from "./cluster-health.ts";
 import { Isolation } from "./isolation.ts";
 import type { OpenedServices } from "./services.ts";
@@ -18,6 +19,8 @@ export interface ClusterDependencies {
   readonly events: Events;
   readonly node: string;
   readonly version: string;
+  /** Whether nodes even out their devices without being asked. */
+  readonly balance: boolean;
 }
 
 type Sessions = Console["authentication"]["sessions"];
@@ -40,6 +43,10 @@ export interface JoinedCluster {
   /** Starts the exchange of devices, sessions and changes with the other nodes. */
   open(parts: ClusterParts): Promise<void>;
   readonly health: ClusterHealth;
+  /** Evens out the devices of the nodes; begins with `open`. */
+  balance(): Promise<NodeBalance[]>;
+  /** Stops sending boards away for balance: the node is stopping. */
+  stopBalance(): void;
   /** Leaves the cluster after the directory has released all devices of this node. */
   leave(): Promise<void>;
 }
@@ -50,14 +57,17 @@ export async function joinCluster({
   events,
   node,
   version,
+  balance: auto,
 }: ClusterDependencies): Promise<JoinedCluster> {
   let devices = () => 0;
+  let balance: Balance | undefined;
   const cluster = await Cluster.join({
     url,
     clock,
     node,
     version,
     devices: () => devices(),
+    moving: () => balance?.moving ?? 0,
     onState: (state, server) => events.clusterLink(state, server),
     onFault: (detail) => events.clusterFault(detail),
     onEventsLost: (count) => health.eventsLost(count),
@@ -101,14 +111,13 @@ export async function joinCluster({
       await shareSessions(cluster, parts.sessions);
       const remote = await services.join(cluster);
       settled = () => remote.settled();
-      isolation = new Isolation({
-        clock,
-        cluster,
-        settings: parts.store.settings,
-        events,
-        boards: () => services.fleet.sessions().filter(({ kind }) => kind === "esp32"),
-      });
+      const boards = () => services.fleet.sessions().filter(({ kind }) => kind === "esp32");
+      isolation = new Isolation({ clock, cluster, settings: parts.store.settings, events, boards });
+      const hasMoved = (id: string) => services.fleet.isRemote(id);
+      balance = new Balance({ clock, cluster, events, boards, hasMoved, auto });
     },
+    balance: async () => (await balance?.run()) ?? [],
+    stopBalance: () => balance?.stop(),
     async leave() {
       stopSharing();
       isolation?.stop();

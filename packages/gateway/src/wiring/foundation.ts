@@ -96,7 +96,7 @@ export async function openFoundation(
   const join = async (url: string) => {
     // The NATS client is loaded only if a cluster is configured.
     const { joinCluster } = await import("./cluster.ts");
-    return await joinCluster({ url, clock, events, node, version });
+    return await joinCluster({ url, clock, events, node, version, balance: config.drain.balance });
   };
   const cluster = config.cluster === undefined ? undefined : await join(config.cluster);
   if (cluster === undefined) await events.useLog(storedEventLog(store, nodeId));

@@ -109,6 +109,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     console,
     settingsOf: dependencies.settingsOf,
     voice: clusterVoiceSessions(cluster?.cluster, voice?.relay),
+    balanceNodes: async () => (await cluster?.balance()) ?? [],
     nodes: () => nodeList({ cluster: cluster?.cluster, store, services, node, nodeId, startedAt }),
   });
   const { reportFault } = dependencies;

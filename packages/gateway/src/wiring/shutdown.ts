@@ -19,6 +19,8 @@ export interface ShutdownDependencies {
   readonly log: Logger;
   readonly drain: Config["drain"];
   readonly cluster: Cluster | undefined;
+  /** Stops sending boards away for balance. */
+  readonly stopBalance: () => void;
   readonly services: OpenedServices;
   readonly devices: DeviceConnections;
   readonly mqtt: MqttTransport;
@@ -59,6 +61,7 @@ export class Shutdown {
   async #run(): Promise<void> {
     const { clock, log, cluster, services, devices, mqtt, drain, started } = this.#dependencies;
     this.#stopping = true;
+    this.#dependencies.stopBalance();
     cluster?.drain();
     const others = this.#others();
     if (others > 0) {

@@ -38,6 +38,7 @@ async function join(name: string, node: string, url = nats.url, clock: Clock = s
     node,
     version: "0.0.0",
     devices: () => 0,
+    moving: () => 0,
     onState: (state) => states.push(state),
     onFault: () => {},
     onEventsLost: (count) => {
