@@ -52,7 +52,7 @@ class Node {
     await this.ready();
   }
 
-  /** The number of online devices that this node knows, on all nodes. */
+  /** The number of online devices whose tools this node knows, on all nodes. */
   async online(counts = () => true) {
     let online = 0;
     for (let cursor = ""; ; ) {
@@ -61,7 +61,7 @@ class Node {
       }).catch(() => undefined);
       if (answer?.ok !== true) return undefined;
       const { devices, nextCursor } = await answer.json();
-      online += devices.filter(counts).length;
+      online += devices.filter((device) => device.toolsComplete && counts(device)).length;
       if (nextCursor === undefined) return online;
       cursor = `&cursor=${encodeURIComponent(nextCursor)}`;
     }

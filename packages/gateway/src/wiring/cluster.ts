@@ -43,6 +43,8 @@ export interface JoinedCluster {
   /** Starts the exchange of devices, sessions and changes with the other nodes. */
   open(parts: ClusterParts): Promise<void>;
   readonly health: ClusterHealth;
+  /** Whether the other nodes have lost this one, and it has no connection to NATS. */
+  isolated(): boolean;
   /** Evens out the devices of the nodes; begins with `open`. */
   balance(): Promise<NodeBalance[]>;
   /** Stops sending boards away for balance: the node is stopping. */
@@ -116,6 +118,7 @@ export async function joinCluster({
       const hasMoved = (id: string) => services.fleet.isRemote(id);
       balance = new Balance({ clock, cluster, events, boards, hasMoved, auto });
     },
+    isolated: () => isolation?.isolated === true,
     balance: async () => (await balance?.run()) ?? [],
     stopBalance: () => balance?.stop(),
     async leave() {

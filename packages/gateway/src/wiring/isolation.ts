@@ -49,6 +49,10 @@ export class Isolation {
     });
   }
 
+  get isolated(): boolean {
+    return this.#isolated;
+  }
+
   stop(): void {
     this.#timer.cancel();
     for (const stop of this.#stops) stop();

@@ -1,6 +1,7 @@
 /** Liveness, readiness and metrics, for operators. */
 import type { FastifyRequest } from "fastify";
 import { requireEveryDevice, requireScope } from "../../access/access.ts";
+import { TendonError } from "../../errors.ts";
 import type { Events, Metrics } from "../../events/events.ts";
 import type { HttpAuthentication } from "./authentication.ts";
 import type { Http } from "./server.ts";
@@ -23,8 +24,11 @@ const parts = ["gateway", "mqtt", "cluster", "storage"] as const;
 export function operationRoutes(http: Http, dependencies: OperationsDependencies): void {
   const hidden = { schema: { hide: true } };
   http.get("/healthz", hidden, () => ({ status: "ok" }));
-  http.get("/readyz", hidden, async (_request, reply) => {
-    const unready = await dependencies.unready();
+  http.get("/readyz", hidden, async (request, reply) => {
+    const asked = partsOf(request);
+    const unready = Object.fromEntries(
+      Object.entries(await dependencies.unready()).filter(([part]) => asked.has(part)),
+    );
     const problems = Object.entries(unready).map(([part, why]) => `${part}: ${why}`);
     const warnings = dependencies.warnings();
     const more = Object.keys(warnings).length === 0 ? {} : { warnings };
@@ -46,6 +50,16 @@ export function operationRoutes(http: Http, dependencies: OperationsDependencies
     reply.type(contentType);
     return await dependencies.metrics.text();
   });
+}
+
+/** `?part=gateway,mqtt` asks for these parts only. An engine that is away makes all nodes unready at once. */
+function partsOf({ query }: FastifyRequest): ReadonlySet<string> {
+  const { part } = query as { readonly part?: unknown };
+  if (typeof part !== "string") return new Set(parts);
+  const asked = part.split(",");
+  const unknown = asked.find((each) => !parts.some((known) => known === each));
+  if (unknown === undefined) return new Set(asked);
+  throw new TendonError("bad_request", `\`part\` may be ${parts.join(", ")}, separated by commas`);
 }
 
 function isLoopback(request: FastifyRequest): boolean {
