@@ -7,9 +7,13 @@ import { pause, token } from "./stack.mjs";
 
 const timeoutMs = 3_000;
 const clientMs = timeoutMs + 2_000;
-const againMs = 250;
+/** Pauses before a repeat: growing ones, or as long as the answer says. */
+const again = { firstMs: 200, factor: 1.5, mostMs: 1_000 };
 /** A keyed call that has not succeeded after this time never did. */
 const giveUpMs = 60_000;
+
+/** Never the same in two loads: a call of an earlier one may run late. */
+let numbers = 0;
 
 export class Load {
   plain = { total: 0, failed: 0, codes: new Map() };
@@ -19,7 +23,8 @@ export class Load {
   #url;
   #boards;
   #count;
-  #numbers = 0;
+  /** Which call each number is. */
+  #calls = new Map();
   #pending = new Set();
   #timer;
   /** The numbers of calls that were answered with success. */
@@ -34,8 +39,9 @@ export class Load {
   start(rate) {
     this.#lastSuccessAt = performance.now();
     this.#timer = setInterval(() => {
-      const number = ++this.#numbers;
+      const number = ++numbers;
       const board = idOf(Math.floor(Math.random() * this.#count));
+      this.#calls.set(number, number % 2 === 0 ? "plain" : "keyed");
       const call = number % 2 === 0 ? this.#plain(board, number) : this.#keyed(board, number);
       this.#pending.add(call);
       void call.finally(() => this.#pending.delete(call));
@@ -55,7 +61,7 @@ export class Load {
   violations() {
     const { ran } = this.#boards;
     return {
-      twice: [...ran.values()].filter((times) => times > 1).length,
+      twice: [...this.#calls].filter(([number]) => (ran.get(number) ?? 0) > 1).length,
       notRun: this.#answered.filter((number) => !ran.has(number)).length,
     };
   }
@@ -74,7 +80,7 @@ export class Load {
     this.keyed.total += 1;
     const key = randomUUID();
     const started = performance.now();
-    for (;;) {
+    for (let pauseMs = again.firstMs; ; pauseMs = Math.min(pauseMs * again.factor, again.mostMs)) {
       const outcome = await this.#ask(board, number, key);
       const tookMs = performance.now() - started;
       if (outcome.ok) {
@@ -85,7 +91,7 @@ export class Load {
       }
       count(this.keyed.codes, outcome.code);
       if (outcome.retryable && tookMs < giveUpMs) {
-        await pause(againMs);
+        await pause(outcome.retryAfterMs ?? pauseMs);
         continue;
       }
       this.keyed.never += 1;
@@ -144,8 +150,9 @@ export class Load {
 function read(status, text) {
   if (status === 200) return { ok: true };
   try {
-    const { code, retryable, sent } = JSON.parse(text);
-    return { ok: false, retryable: retryable === true, code: sent === true ? `${code}, sent` : code };
+    const { code, retryable, retryAfterMs, sent } = JSON.parse(text);
+    const shown = sent === true ? `${code}, sent` : code;
+    return { ok: false, retryable: retryable === true, retryAfterMs, code: shown };
   } catch {
     return { ok: false, retryable: true, code: `status ${status}` };
   }

@@ -77,7 +77,6 @@ async function measure(fault) {
   await settled();
   const load = new Load(stack.url, boards, count);
   const refusedBefore = boards.refusals;
-  boards.ran.clear();
   const seconds = Math.max(fault.leastSeconds, (minutes * 60) / faults.length);
   const end = Date.now() + seconds * 1_000;
   load.start(rate);

@@ -10,7 +10,7 @@ import type { Principal } from "../access/access.ts";
 import type { Clock } from "../clock.ts";
 import { TendonError, UndecidedError } from "../errors.ts";
 import type { IdempotencyRecord, Store } from "../store/store.ts";
-import { type RecordKey, UnwrittenOutcomes } from "./unwritten-outcomes.ts";
+import { type RecordClaim, type RecordKey, UnwrittenOutcomes } from "./unwritten-outcomes.ts";
 
 interface Entry {
   readonly digest: string;
@@ -52,6 +52,7 @@ export class Idempotency {
   readonly #open = new Map<string, number>();
   readonly #unwritten: UnwrittenOutcomes;
   #bytes = 0;
+  #claims = 0;
 
   constructor(dependencies: IdempotencyDependencies) {
     this.#dependencies = dependencies;
@@ -114,8 +115,10 @@ export class Idempotency {
 
   async #runOnce<Answer>(record: RecordKey, digest: string, work: () => Promise<Answer>): Promise<Answer> {
     for (;;) {
-      const known = await this.#claim(record, digest);
-      if (known === undefined) return await this.#runClaimed(record, work);
+      this.#claims += 1;
+      const claimed = { ...record, claim: `${this.#dependencies.run}/${this.#claims}` };
+      const known = await this.#claim(claimed, digest);
+      if (known === undefined) return await this.#runClaimed(claimed, work);
       requireSameRequest(known.digest, digest);
       const first = await this.#awaitFirstAnswer(record, known);
       // Released: the first request did not reach its device, so this one may run.
@@ -123,7 +126,7 @@ export class Idempotency {
     }
   }
 
-  async #runClaimed<Answer>(record: RecordKey, work: () => Promise<Answer>): Promise<Answer> {
+  async #runClaimed<Answer>(record: RecordClaim, work: () => Promise<Answer>): Promise<Answer> {
     let decided = () => {};
     const name = nameOf(record);
     const running = new Promise<void>((resolve) => {
@@ -161,14 +164,15 @@ export class Idempotency {
   }
 
   /** `undefined`: this request is the first one. */
-  async #claim({ principal, key }: RecordKey, digest: string): Promise<IdempotencyRecord | undefined> {
-    const { clock, run, store } = this.#dependencies;
+  async #claim(record: RecordClaim, digest: string): Promise<IdempotencyRecord | undefined> {
+    const { clock, store } = this.#dependencies;
+    const { principal, key, claim: run } = record;
     try {
       const expiresAt = clock.now() + dayMs;
       return await store.idempotencyRecords.claim(principal, key, { digest, run, expiresAt });
     } catch (error) {
       // The record may have been inserted although the reply was lost.
-      this.#unwritten.releaseLater({ principal, key });
+      this.#unwritten.releaseLater(record);
       throw error;
     }
   }
@@ -179,15 +183,16 @@ export class Idempotency {
     const { principal, key } = record;
     const until = clock.monotonic() + limits.callTimeoutMs.max;
     for (let known: IdempotencyRecord | undefined = first; ; ) {
-      const unwritten = this.#unwritten.outcomeOf(record);
-      if (unwritten !== undefined) return unwritten;
       if (known === undefined || known.answer !== undefined) return known?.answer;
+      const unwritten = this.#unwritten.outcomeOf(known.run);
+      if (unwritten !== undefined) return unwritten;
       const name = nameOf(record);
       const running = this.#running.get(name);
       // A claim of this run whose reply was lost: the store failed after it had inserted the record.
-      const orphaned = known.run === run && running === undefined && this.#open.get(name) === 1;
-      if (orphaned) await this.#unwritten.release(record);
-      else if (!isAlive(known.run)) return await this.#outcomeOfLost(record, known);
+      const owner = ownerOf(known);
+      const orphaned = owner === run && running === undefined && this.#open.get(name) === 1;
+      if (orphaned) await this.#unwritten.release({ ...record, claim: known.run });
+      else if (!isAlive(owner)) return await this.#outcomeOfLost(record, known);
       else if (clock.monotonic() >= until) throw outcomeUnknown(false);
       await new Promise<void>((resolve) => {
         const timer = clock.after(pollMs, resolve);
@@ -204,9 +209,9 @@ export class Idempotency {
   async #outcomeOfLost(record: RecordKey, known: IdempotencyRecord): Promise<string> {
     const { clock, mayReturn } = this.#dependencies;
     const claimedAt = known.expiresAt - dayMs;
-    if (mayReturn(known.run) && clock.now() - claimedAt < returnMs) throw outcomeUnknown(true);
+    if (mayReturn(ownerOf(known)) && clock.now() - claimedAt < returnMs) throw outcomeUnknown(true);
     const lost = failureOf(outcomeUnknown(false));
-    await this.#unwritten.finish(record, lost);
+    await this.#unwritten.finish({ ...record, claim: known.run }, lost);
     return lost;
   }
 
@@ -271,6 +276,11 @@ function requireSameRequest(known: string, digest: string): void {
 
 function reachedDevice(error: unknown): error is TendonError {
   return error instanceof TendonError && error.context["sent"] === true;
+}
+
+/** The run of the gateway that made the claim. */
+function ownerOf({ run }: IdempotencyRecord): string {
+  return run.split("/", 1)[0] ?? run;
 }
 
 function nameOf({ principal, key }: RecordKey): string {

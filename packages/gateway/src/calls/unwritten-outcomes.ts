@@ -10,22 +10,25 @@ export interface RecordKey {
   readonly key: string;
 }
 
+/** One attempt to run a request. A late write of an old claim must not touch a newer one of the same key. */
+export interface RecordClaim extends RecordKey {
+  readonly claim: string;
+}
+
 export interface UnwrittenOutcomesDependencies {
   readonly store: Pick<Store, "idempotencyRecords" | "onAvailable">;
-  /** This run of the gateway. */
-  readonly run: string;
   readonly onFault: (error: unknown) => void;
 }
 
 interface Unwritten {
-  readonly record: RecordKey;
+  readonly record: RecordClaim;
   /** `undefined`: the record is to be released. */
   readonly answer: string | undefined;
 }
 
 export class UnwrittenOutcomes {
   readonly #dependencies: UnwrittenOutcomesDependencies;
-  /** The oldest first. */
+  /** By claim, the oldest first. */
   readonly #waiting = new Map<string, Unwritten>();
   #bytes = 0;
 
@@ -34,23 +37,23 @@ export class UnwrittenOutcomes {
     dependencies.store.onAvailable(() => void this.#writeAll());
   }
 
-  async finish(record: RecordKey, answer: string): Promise<void> {
+  async finish(record: RecordClaim, answer: string): Promise<void> {
     await this.#write({ record, answer });
   }
 
   /** The request did not reach its device: a repeat may run. */
-  async release(record: RecordKey): Promise<void> {
+  async release(record: RecordClaim): Promise<void> {
     await this.#write({ record, answer: undefined });
   }
 
   /** For a claim whose outcome is unknown, because the store failed. */
-  releaseLater(record: RecordKey): void {
+  releaseLater(record: RecordClaim): void {
     this.#keep({ record, answer: undefined });
   }
 
   /** The answer of a request of this node that is not in the store yet. */
-  outcomeOf({ principal, key }: RecordKey): string | undefined {
-    return this.#waiting.get(`${principal}\u0000${key}`)?.answer;
+  outcomeOf(claim: string): string | undefined {
+    return this.#waiting.get(claim)?.answer;
   }
 
   async #write(unwritten: Unwritten): Promise<void> {
@@ -62,17 +65,17 @@ export class UnwrittenOutcomes {
     }
   }
 
-  async #writeNow({ record: { principal, key }, answer }: Unwritten): Promise<void> {
-    const { store, run } = this.#dependencies;
-    if (answer === undefined) await store.idempotencyRecords.release(principal, key, run);
-    else await store.idempotencyRecords.finish(principal, key, answer);
+  async #writeNow({ record: { principal, key, claim }, answer }: Unwritten): Promise<void> {
+    const { idempotencyRecords } = this.#dependencies.store;
+    if (answer === undefined) await idempotencyRecords.release(principal, key, claim);
+    else await idempotencyRecords.finish(principal, key, claim, answer);
   }
 
   /** Beyond the bounds the oldest is dropped: a repeat of it on another node then waits until its deadline. */
   #keep(unwritten: Unwritten): void {
-    const { principal, key } = unwritten.record;
-    this.#drop(`${principal}\u0000${key}`);
-    this.#waiting.set(`${principal}\u0000${key}`, unwritten);
+    const { claim } = unwritten.record;
+    this.#drop(claim);
+    this.#waiting.set(claim, unwritten);
     this.#bytes += unwritten.answer?.length ?? 0;
     for (const oldest of this.#waiting.keys()) {
       if (this.#waiting.size <= limits.idempotencyKeys.max && this.#bytes <= limits.idempotencyBytes.max)
@@ -81,20 +84,20 @@ export class UnwrittenOutcomes {
     }
   }
 
-  #drop(name: string): void {
-    this.#bytes -= this.#waiting.get(name)?.answer?.length ?? 0;
-    this.#waiting.delete(name);
+  #drop(claim: string): void {
+    this.#bytes -= this.#waiting.get(claim)?.answer?.length ?? 0;
+    this.#waiting.delete(claim);
   }
 
   async #writeAll(): Promise<void> {
-    for (const [name, unwritten] of [...this.#waiting]) {
+    for (const [claim, unwritten] of [...this.#waiting]) {
       try {
         await this.#writeNow(unwritten);
       } catch {
         // Unavailable again; the next return of the store continues here.
         return;
       }
-      if (this.#waiting.get(name) === unwritten) this.#drop(name);
+      if (this.#waiting.get(claim) === unwritten) this.#drop(claim);
     }
   }
 }

@@ -54,6 +54,10 @@ export class ClockDifferences {
     return this.#clock.monotonic() + difference - at;
   }
 
+  knows(instance: string): boolean {
+    return this.#samples.has(instance);
+  }
+
   /** How far the node's clock is ahead of this one's, in milliseconds; negative if it is behind. */
   skews(): ReadonlyMap<string, number> {
     return this.#skews;

@@ -63,6 +63,7 @@ export class Cluster {
       clock,
       instance: this.instance,
       ageOf: (instance, at) => this.members.clocks.ageOf(instance, at),
+      members: () => this.members.alive().map(({ instance }) => instance),
       onNoResponders: (instance) => this.members.suspect(instance),
     });
     this.members = new Members({

@@ -13,8 +13,8 @@ export interface Member {
   readonly version: string;
   readonly startedAt: number;
   readonly devices: number;
-  /** Boards that it is sending to other nodes to even them out. */
-  readonly moving: number;
+  /** Boards that it is sending to other nodes to even them out; missing in nodes of 0.2 and older. */
+  readonly moving?: number | undefined;
   readonly draining: boolean;
 }
 
@@ -111,7 +111,8 @@ export class Members {
    */
   suspect(instance: string): void {
     const { clock } = this.#dependencies;
-    if (!this.#seen.has(instance) || this.#suspected.has(instance)) return;
+    // Nodes of 0.2 and older send no times with their heartbeats, and answer no probes.
+    if (!this.#seen.has(instance) || this.#suspected.has(instance) || !this.clocks.knows(instance)) return;
     if (clock.monotonic() - this.#connectedAt < stableMs) return;
     this.#suspected.add(instance);
     this.#probe(instance, probes);

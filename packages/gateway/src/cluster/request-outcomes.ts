@@ -71,3 +71,9 @@ export function learnOutcome(
   });
   return { settled, settle };
 }
+
+/** Of several nodes, one that has the request decides. */
+export function strongestOutcome(answers: readonly KnownOutcome[]): KnownOutcome {
+  const order: readonly KnownOutcome[] = ["sent", "running", "not sent"];
+  return order.find((outcome) => answers.includes(outcome)) ?? "not received";
+}

@@ -10,11 +10,19 @@ import type { Clock, Timer } from "../clock.ts";
 import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError, UndecidedError } from "../errors.ts";
 import { Deadline } from "./deadline.ts";
 import { type NatsLink, noAnswer, noResponders, unreachable } from "./nats-link.ts";
-import { type KnownOutcome, learnOutcome, type Outcome, ReceivedRequests } from "./request-outcomes.ts";
+import {
+  type KnownOutcome,
+  learnOutcome,
+  type Outcome,
+  ReceivedRequests,
+  strongestOutcome,
+} from "./request-outcomes.ts";
 
 interface Request {
-  /** When it was sent, by the sender's monotonic clock. Only the request's age is computed from it. */
+  /** When it was sent, for nodes of 0.2 and older, which compare it with their own clock. */
   readonly at: number;
+  /** When it was sent, by the sender's monotonic clock. Only the request's age is computed from it. */
+  readonly sentAt?: number;
   /** How long the sender waits: a request that is older than this when it arrives is not run. */
   readonly timeoutMs: number;
   readonly body: unknown;
@@ -90,6 +98,8 @@ export interface RpcDependencies {
   readonly instance: string;
   /** The age of something that another node did at this time of its monotonic clock; `undefined` if unknown. */
   readonly ageOf: (instance: string, at: number) => number | undefined;
+  /** All nodes. */
+  readonly members: () => readonly string[];
   /** A node that should have a device does not listen for its requests. */
   readonly onNoResponders: (instance: string) => void;
 }
@@ -160,7 +170,14 @@ export class Rpc {
     if (signal?.aborted === true) return Promise.reject(cancelled(false));
     if (!link.connected) return Promise.reject(unreachable(false));
     const callbacks = options.callbacks === undefined ? undefined : randomUUID();
-    const request = this.#write({ at: clock.monotonic(), timeoutMs, body, from, callbacks });
+    const request = this.#write({
+      at: clock.now(),
+      sentAt: clock.monotonic(),
+      timeoutMs,
+      body,
+      from,
+      callbacks,
+    });
     // A single promise, because this is the hot path of calls to other nodes.
     return new Promise((resolve, reject) => {
       let settle: ((outcome: Outcome) => void) | undefined;
@@ -227,11 +244,16 @@ export class Rpc {
     for (const { fail } of this.#awaited) fail(unreachable(true));
   }
 
+  /** Asks every node: a device that moves may have been called on its new one. */
   async #askOutcome(node: string, id: string): Promise<KnownOutcome | undefined> {
-    const { link } = this.#dependencies;
+    const { link, members } = this.#dependencies;
     if (!link.connected) return undefined;
-    // Safe: only the subscription above answers.
-    return (await link.request(link.subject("outcome", node), { id }, outcomeMs)) as KnownOutcome;
+    const nodes = new Set([node, ...members()]);
+    const answers = await Promise.all(
+      // Safe: only the subscription above answers.
+      [...nodes].map((each) => link.request(link.subject("outcome", each), { id }, outcomeMs)),
+    );
+    return strongestOutcome(answers as KnownOutcome[]);
   }
 
   #open(answer: Answer, resolve: (body: unknown) => void, reject: (error: TendonError) => void): void {
@@ -262,7 +284,8 @@ export class Rpc {
   }
 
   async #answer(id: string, request: Request, handle: Handler): Promise<string> {
-    const ageMs = this.#dependencies.ageOf(request.from, request.at);
+    const { sentAt, from } = request;
+    const ageMs = sentAt === undefined ? undefined : this.#dependencies.ageOf(from, sentAt);
     if (ageMs !== undefined && ageMs > request.timeoutMs + ageToleranceMs) {
       const late = new TendonError(
         "device_timeout",

@@ -4,7 +4,7 @@ import type { Database } from "./engine.ts";
 
 export interface IdempotencyRecord {
   readonly digest: string;
-  /** The run of the gateway that executes the request. */
+  /** Identifies the claim: the run of the gateway that executes the request, and a number. */
   readonly run: string;
   readonly expiresAt: number;
   /** `undefined` until the request has finished. */
@@ -53,16 +53,18 @@ export class IdempotencyRecords {
     return { digest, run, answer: answer ?? undefined, expiresAt: Number(row.expires_at) };
   }
 
-  async finish(principal: string, key: string, answer: string): Promise<void> {
+  /** Stores the answer of this claim. */
+  async finish(principal: string, key: string, run: string, answer: string): Promise<void> {
     await this.#db
       .updateTable("tendon_first_answers")
       .set({ answer })
       .where("principal", "=", principal)
       .where("request_key", "=", key)
+      .where("run", "=", run)
       .execute();
   }
 
-  /** Deletes this run's record of a request that never reached its device, so that a client can retry. */
+  /** Deletes this claim of a request that never reached its device, so that a client can retry. */
   async release(principal: string, key: string, run: string): Promise<void> {
     await this.#db
       .deleteFrom("tendon_first_answers")

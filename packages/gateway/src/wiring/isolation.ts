@@ -21,6 +21,8 @@ export interface IsolationDependencies {
 const prefix = "lost_node:";
 const checkEveryMs = 1_000;
 const letGoMs = 1_500;
+/** Clocks may differ, and this node may notice later than the others. */
+const toleranceMs = 60_000;
 const keptMs = 24 * 60 * 60_000;
 const reason = "this node has lost its connection to the others";
 
@@ -30,14 +32,16 @@ export class Isolation {
   readonly #timer: Timer;
   #checking = false;
   #isolated = false;
-  #marked = false;
+  /** When the connection to NATS was first seen missing. */
+  #awaySince: number | undefined;
 
   constructor(dependencies: IsolationDependencies) {
     this.#dependencies = dependencies;
-    const { clock, cluster } = dependencies;
+    const { clock, cluster, settings } = dependencies;
     this.#stops.push(
       cluster.members.onChange((instance, alive) => {
-        if (!alive && cluster.members.mayReturn(instance)) void this.#mark(instance);
+        if (alive) void settings.remove(`${prefix}${instance}`).catch(() => {});
+        else if (cluster.members.mayReturn(instance)) void this.#mark(instance);
       }),
     );
     this.#timer = clock.every(checkEveryMs, () => {
@@ -73,23 +77,21 @@ export class Isolation {
 
   async #check(): Promise<void> {
     const { clock, cluster, settings, events, boards } = this.#dependencies;
-    const key = `${prefix}${cluster.instance}`;
     if (cluster.connected) {
       this.#isolated = false;
-      if (this.#marked)
-        await settings.remove(key).then(
-          () => (this.#marked = false),
-          () => {},
-        );
+      this.#awaySince = undefined;
       return;
     }
-    const mark = await settings.get(key).catch(() => undefined);
-    if (mark === undefined || cluster.connected) return;
-    this.#marked = true;
-    const staying = boards();
-    if (!this.#isolated) events.isolated(staying.length);
-    this.#isolated = true;
+    this.#awaySince ??= clock.now();
+    if (!this.#isolated) {
+      const mark = await settings.get(`${prefix}${cluster.instance}`).catch(() => undefined);
+      // A mark of an earlier time says nothing about this one.
+      const markedAt = isObject(mark) ? Number(mark["at"]) : Number.NEGATIVE_INFINITY;
+      if (!(markedAt > this.#awaySince - toleranceMs) || cluster.connected) return;
+      events.isolated(boards().length);
+      this.#isolated = true;
+    }
     // Other nodes cannot report arrivals here, so that only the pauses between the groups count.
-    await drainBoards(staying, { clock, reason, withinMs: letGoMs, hasMoved: () => false });
+    await drainBoards(boards(), { clock, reason, withinMs: letGoMs, hasMoved: () => false });
   }
 }

@@ -42,7 +42,7 @@ export function nodeList({
       version: member.version,
       startedAt: isoTime(member.startedAt),
       devices: member.devices,
-      moving: member.moving,
+      moving: member.moving ?? 0,
       draining: member.draining,
     })),
     engines: {
