@@ -33,12 +33,17 @@ export class IdempotencyRecords {
       .where("request_key", "=", key)
       .where("expires_at", "<=", this.#clock.now())
       .execute();
-    const { numInsertedOrUpdatedRows } = await this.#db
-      .insertInto("tendon_first_answers")
-      .values({ principal, request_key: key, digest, run, answer: null, expires_at: expiresAt })
-      .onConflict((conflict) => conflict.columns(["principal", "request_key"]).doNothing())
-      .executeTakeFirstOrThrow();
-    return numInsertedOrUpdatedRows === 1n ? undefined : await this.get(principal, key);
+    for (;;) {
+      const { numInsertedOrUpdatedRows } = await this.#db
+        .insertInto("tendon_first_answers")
+        .values({ principal, request_key: key, digest, run, answer: null, expires_at: expiresAt })
+        .onConflict((conflict) => conflict.columns(["principal", "request_key"]).doNothing())
+        .executeTakeFirstOrThrow();
+      if (numInsertedOrUpdatedRows === 1n) return undefined;
+      const known = await this.get(principal, key);
+      // The other claim may have been released meanwhile. Only the inserted row gives the right to run the request.
+      if (known !== undefined) return known;
+    }
   }
 
   async get(principal: string, key: string): Promise<IdempotencyRecord | undefined> {
