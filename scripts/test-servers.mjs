@@ -17,6 +17,7 @@ const servers = [
   { program: "mosquitto", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_passwd", debian: "mosquitto", elsewhere: "https://mosquitto.org/download/" },
   { program: "mosquitto_rr", debian: "mosquitto-clients", elsewhere: "https://mosquitto.org/download/" },
+  { program: "haproxy", debian: "haproxy", elsewhere: "https://www.haproxy.org/" },
   { program: "nats-server", debian: "nats-server", elsewhere: "https://docs.nats.io/running-a-nats-service" },
   {
     program: "postgres",

@@ -42,6 +42,7 @@ const leaves = [
   "named-routes",
   "package-files",
   "problem-document",
+  "refreshed-admission",
   "token-bucket",
   "version",
   "with-deadline",

@@ -219,17 +219,51 @@ describe("compose.yaml", () => {
     }
   });
 
+  it("gives nodes and the balancer enough open files, and bounds every log", () => {
+    for (const service of Object.values(services))
+      expect(at(service, "logging", "options", "max-size")).toBe("20m");
+    for (const name of [...nodes, "balancer"])
+      expect(at(services[name], "ulimits", "nofile")).toBeGreaterThan(100_000);
+    for (const name of nodes) expect(services[name]?.["stop_grace_period"]).toBe("30s");
+  });
+
   it("has its three nodes in the balancer and in Prometheus, under their own names", () => {
     expect(nodes).toEqual(["tendon-1", "tendon-2", "tendon-3"]);
     for (const name of nodes) expect(services[name]?.["hostname"]).toBe(name);
     const backends = read("haproxy.cfg")
       .split(/^backend /m)
       .slice(1);
-    expect(backends.length).toBe(4);
+    expect(backends.length).toBe(6);
     for (const backend of backends)
       for (const name of nodes) expect(backend).toMatch(new RegExp(`server ${name} ${name}:(8000|1883) `));
     const targets = at(first("prometheus.yaml"), "scrape_configs", 0, "static_configs", 0, "targets");
     expect(targets).toEqual(nodes.map((name) => `${name}:8000`));
+  });
+});
+
+describe("the files' own linters", () => {
+  it("HAProxy accepts its file, also under an ordinary limit of open files", async () => {
+    const nodes = ["tendon-1", "tendon-2", "tendon-3"];
+    const text = nodes.reduce((all, name) => all.replaceAll(`${name}:`, "127.0.0.1:"), read("haproxy.cfg"));
+    const base = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-haproxy-"));
+    onTestFinished(() => fs.rmSync(base, { recursive: true, force: true }));
+    const file = path.join(base, "haproxy.cfg");
+    fs.writeFileSync(file, text);
+    const { stdout, stderr } = await run("sh", ["-c", `ulimit -n 1024; haproxy -c -f ${file}`]);
+    expect(stdout + stderr).toContain("Configuration file is valid");
+    expect(stdout + stderr).not.toMatch(/WARNING|ALERT/);
+  });
+
+  const folders = (process.env["PATH"] ?? "").split(path.delimiter);
+  const promtool = folders.map((each) => path.join(each, "promtool")).find((each) => fs.existsSync(each));
+
+  it("promtool accepts the alerts and the configuration of Prometheus", async ({ skip }) => {
+    if (promtool === undefined) {
+      skip("promtool is not installed (Debian: prometheus); `promtool check rules deploy/alerts.yaml`");
+      return;
+    }
+    const { stdout } = await run(promtool, ["check", "rules", path.join(folder, "alerts.yaml")]);
+    expect(stdout).toContain("SUCCESS");
   });
 });
 
@@ -269,13 +303,21 @@ describe("Kubernetes", () => {
   });
 
   it("waits for the end of a drain", () => {
-    const stop = /maxStopMs = ([\d_]+)/.exec(
-      fs.readFileSync(path.join(root, "packages", "cli", "src", "commands", "serve.ts"), "utf8"),
-    )?.[1];
-    const preStop = Number(at(container, "lifecycle", "preStop", "exec", "command", 1));
-    const seconds = Number(stop?.replaceAll("_", "")) / 1000 + preStop;
-    expect(seconds).toBeGreaterThan(preStop);
-    expect(at(pod, "terminationGracePeriodSeconds")).toBeGreaterThan(seconds);
+    const settings = at(ofKind("ConfigMap")[0], "data");
+    const drainMs =
+      Number(at(settings, "TENDON_DRAIN_READY_DELAY_MS")) + Number(at(settings, "TENDON_DRAIN_TIMEOUT_MS"));
+    expect(drainMs).toBeGreaterThan(10_000);
+    expect(at(pod, "terminationGracePeriodSeconds")).toBeGreaterThan(drainMs / 1_000);
+  });
+
+  it("keeps nodes in the Service while an engine is away, and replaces one at a time", () => {
+    expect(at(container, "livenessProbe", "httpGet", "path")).toBe("/healthz");
+    expect(at(container, "readinessProbe", "httpGet", "path")).toBe("/readyz?part=gateway");
+    expect(at(set, "spec", "minReadySeconds")).toBeGreaterThan(0);
+    expect(at(ofKind("PodDisruptionBudget")[0], "spec", "maxUnavailable")).toBe(1);
+    const published = ofKind("Service").flatMap((service) => at(service, "spec", "ports") as Tree[]);
+    expect(new Set(published.map(({ port }) => port))).toEqual(new Set([8000, 1883, 8883, 8884]));
+    expect(at(ofKind("ServiceMonitor")[0], "spec", "endpoints", 0, "path")).toBe("/metrics");
   });
 });
 

@@ -13,13 +13,21 @@ class NatsProblem extends Error {
 const program = "nats-server";
 const startAttempts = 5;
 
+/** How much JetStream may store; unlimited by default. */
+export interface NatsLimits {
+  readonly fileBytes?: number;
+  readonly memoryBytes?: number;
+}
+
 export class NatsServer {
+  #limits: NatsLimits = {};
   readonly #folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-nats-"));
   #process: ChildProcess | undefined;
   #port = 0;
 
-  static async start(): Promise<NatsServer> {
+  static async start(limits: NatsLimits = {}): Promise<NatsServer> {
     const server = new NatsServer();
+    server.#limits = limits;
     for (let attempt = 1; ; attempt += 1) {
       server.#port = await freePort();
       if (await server.#launch()) return server;
@@ -32,7 +40,8 @@ export class NatsServer {
   }
 
   /** Restarts on the same port with its stored data. */
-  async startAgain(): Promise<void> {
+  async startAgain(limits = this.#limits): Promise<void> {
+    this.#limits = limits;
     if (!(await this.#launch())) throw new NatsProblem("the port is taken");
   }
 
@@ -56,8 +65,20 @@ export class NatsServer {
     fs.rmSync(this.#folder, { recursive: true, force: true });
   }
 
+  #configuration(): string {
+    const file = path.join(this.#folder, "nats.conf");
+    const { fileBytes, memoryBytes } = this.#limits;
+    const lines = [
+      `store_dir: ${JSON.stringify(this.#folder)}`,
+      ...(fileBytes === undefined ? [] : [`max_file_store: ${fileBytes}`]),
+      ...(memoryBytes === undefined ? [] : [`max_memory_store: ${memoryBytes}`]),
+    ];
+    fs.writeFileSync(file, `jetstream {\n  ${lines.join("\n  ")}\n}\n`);
+    return file;
+  }
+
   async #launch(): Promise<boolean> {
-    const child = spawn(program, ["-js", "-sd", this.#folder, "-a", "127.0.0.1", "-p", String(this.#port)], {
+    const child = spawn(program, ["-c", this.#configuration(), "-a", "127.0.0.1", "-p", String(this.#port)], {
       stdio: ["ignore", "ignore", "pipe"],
       env: { PATH: `${process.env["PATH"] ?? ""}:/usr/local/sbin:/usr/sbin:/opt/homebrew/sbin` },
     });

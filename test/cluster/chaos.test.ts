@@ -18,6 +18,9 @@ const deadlineMs = 2_000;
 /** The time that a reply may take beyond its deadline on a busy machine. */
 const slackMs = 6_000;
 
+/** The tools of a board that fails before its first listing are unknown, and at first the board is too. */
+const early = ["tool_unknown", "device_unknown"];
+
 /** Small and repeatable (mulberry32). */
 function randomFrom(start: number): () => number {
   let state = start;
@@ -69,6 +72,38 @@ it(
     const answered: string[] = [];
     let numbers = 0;
     const ids = Array.from({ length: boards }, (_, at) => `02:00:00:00:01:${String(at).padStart(2, "0")}`);
+    /** Calls with an Idempotency-Key, which are repeated on any node until they succeed or must not be repeated. */
+    const keys = { succeeded: 0, mayHaveRun: 0, never: [] as string[] };
+    const call = async (node: ProcessNode, id: string, number: number, key?: string) =>
+      await node
+        .rest(
+          "POST",
+          `/devices/${id}/tools/${ring.name}/call`,
+          { arguments: { number }, timeoutMs: deadlineMs },
+          key === undefined ? {} : { "idempotency-key": key },
+        )
+        // The node was killed while the call ran.
+        .catch(() => undefined);
+    const keyedCaller = async () => {
+      while (!over.signal.aborted) {
+        const id = pick(ids);
+        if (id === undefined) continue;
+        const number = ++numbers;
+        for (;;) {
+          const node = pick(standing());
+          const answer = node === undefined ? undefined : await call(node, id, number, `chaos-${number}`);
+          const { code, sent, retryable } = answer?.body ?? {};
+          if (answer?.status === 200) keys.succeeded += 1;
+          else if (over.signal.aborted) break;
+          else if (answer === undefined || retryable === true || early.includes(String(code))) {
+            await new Promise((resolve) => setTimeout(resolve, 50));
+            continue;
+          } else if (sent === true) keys.mayHaveRun += 1;
+          else keys.never.push(String(code));
+          break;
+        }
+      }
+    };
     const caller = async () => {
       while (!over.signal.aborted) {
         const node = pick(standing());
@@ -76,13 +111,7 @@ it(
         if (node === undefined || id === undefined) continue;
         const number = ++numbers;
         const from = performance.now();
-        const answer = await node
-          .rest("POST", `/devices/${id}/tools/${ring.name}/call`, {
-            arguments: { number },
-            timeoutMs: deadlineMs,
-          })
-          // The node was killed while the call ran.
-          .catch(() => undefined);
+        const answer = await call(node, id, number);
         const took = performance.now() - from;
         if (answer !== undefined && took > deadlineMs + slackMs) slow.push(Math.round(took));
         const outcome = answer === undefined ? "node died" : String(answer.body["code"] ?? "ok");
@@ -113,7 +142,11 @@ it(
     };
 
     try {
-      const living = [...ids.map(board), ...Array.from({ length: callers }, caller)];
+      const living = [
+        ...ids.map(board),
+        ...Array.from({ length: callers }, caller),
+        ...Array.from({ length: callers }, keyedCaller),
+      ];
       const killed = await misfortune();
       // All boards are online on every node.
       await until(async () => {
@@ -131,11 +164,18 @@ it(
       expect(twice, "calls that ran twice").toEqual([]);
       expect(slow, "calls answered after their deadline").toEqual([]);
       const codes = ["ok", "node died", "device_offline", "device_disconnected", "device_timeout"];
-      // The tools of a board that fails before its first listing are unknown, and at first the board is too.
-      const early = ["tool_unknown", "device_unknown"];
       const known = new Set([...codes, ...early, "node_unreachable", "shutting_down", "queue_full"]);
       expect([...outcomes.keys()].filter((outcome) => !known.has(outcome))).toEqual([]);
       expect(outcomes.get("ok")).toBeGreaterThan(10);
+      const { succeeded, mayHaveRun, never } = keys;
+      if (process.env["CHAOS_SECONDS"] !== undefined)
+        process.stdout.write(
+          `keys: ${succeeded} succeeded, ${mayHaveRun} may have run, ${never.length} never ran\n`,
+        );
+      expect(never, "keys that neither succeeded nor may have run").toEqual([]);
+      expect(succeeded).toBeGreaterThan(10);
+      // Only calls that ran on a node while it was killed, or on a board while its connection was cut.
+      expect(mayHaveRun).toBeLessThan(succeeded / 4);
       // A killed node loses the last 100 ms of its history; the others write theirs soon.
       await until(async () => {
         const kept = await history(standing()[0], answered.length);

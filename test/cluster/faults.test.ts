@@ -1,9 +1,8 @@
 /** Nodes, NATS and PostgreSQL that fail, freeze and return. Each node is a process. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PostgresServer } from "../../packages/gateway/test/store/postgres-server.ts";
 import { until } from "../inbox.ts";
-import { NatsServer } from "../nats-server.ts";
-import { textContent, tool } from "../raw-device.ts";
+import { first, fleet, online, ring, ringing, second } from "./process-fleet.ts";
 import { ProcessNode } from "./process-node.ts";
 
 let postgres: PostgresServer;
@@ -14,46 +13,9 @@ afterAll(async () => {
   await postgres.remove();
 });
 
-/** Idempotent, so that every failure of the gateway is retryable. */
-const ring = tool("self.set_bell");
-const [first, second] = ["02:00:00:00:00:01", "02:00:00:00:00:02"] as const;
-
-async function fleet(count: number) {
-  const nats = await NatsServer.start();
-  onTestFinished(() => nats.stop());
-  const storage = await postgres.newDatabase();
-  const nodes: ProcessNode[] = [];
-  for (let number = 0; number < count; number += 1)
-    nodes.push(await ProcessNode.start({ TENDON_CLUSTER: nats.url, TENDON_STORAGE: storage }));
-  for (const node of nodes) await node.sees(count);
-  return { nats, storage, nodes };
-}
-
-/** A device that answers every call, and counts them. */
-async function ringing(node: ProcessNode, deviceId: string) {
-  const device = await node.join(deviceId, [ring]);
-  let calls = 0;
-  const serving = (async () => {
-    for (;;) {
-      const { id } = await device.nextRequest("tools/call");
-      calls += 1;
-      device.reply(id, textContent("rung"));
-    }
-  })();
-  serving.catch(() => {});
-  return { device, calls: () => calls };
-}
-
-async function online(node: ProcessNode, device: string, wanted: boolean): Promise<void> {
-  await until(async () => {
-    const { online: is, toolCount } = await node.get(`/devices/${device}`);
-    return is === wanted && (!wanted || toolCount === 1);
-  }, `online: ${wanted}`);
-}
-
 describe("a node that is killed", () => {
   it("makes its devices offline within 15 s; calls then fail at once, and work again when the device is back", async () => {
-    const { nodes } = await fleet(2);
+    const { nodes } = await fleet(postgres, 2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     await ringing(one, first);
     await online(two, first, true);
@@ -71,7 +33,7 @@ describe("a node that is killed", () => {
 
 describe("a node that freezes", () => {
   it("loses its device to the node that the device moved to, also after it resumes", async () => {
-    const { nodes } = await fleet(2);
+    const { nodes } = await fleet(postgres, 2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     const old = await ringing(one, first);
     await online(two, first, true);
@@ -86,7 +48,7 @@ describe("a node that freezes", () => {
   });
 
   it("does not delay its callers: they learn in time that the outcome is unknown", async () => {
-    const { nodes } = await fleet(2);
+    const { nodes } = await fleet(postgres, 2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     const { calls } = await ringing(one, first);
     await online(two, first, true);
@@ -102,7 +64,7 @@ describe("a node that freezes", () => {
 
 describe("NATS that is unreachable", () => {
   it("leaves each node its own devices; calls to others fail with a code until NATS is back", async () => {
-    const { nats, nodes } = await fleet(2);
+    const { nats, nodes } = await fleet(postgres, 2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     await ringing(one, first);
     await ringing(two, second);
@@ -122,7 +84,7 @@ describe("NATS that is unreachable", () => {
 
 describe("PostgreSQL that is unreachable", () => {
   it("stops no call on any node, and has the complete history when it is back", async () => {
-    const { nodes } = await fleet(2);
+    const { nodes } = await fleet(postgres, 2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     await ringing(one, first);
     await online(two, first, true);
@@ -138,7 +100,7 @@ describe("PostgreSQL that is unreachable", () => {
 
 describe("a device that is new while PostgreSQL is unreachable", () => {
   it("does not stop other nodes, and is known to them when the database is back", async () => {
-    const { nodes } = await fleet(2);
+    const { nodes } = await fleet(postgres, 2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];
     await postgres.stop();
     await ringing(one, second);
@@ -152,7 +114,7 @@ describe("a device that is new while PostgreSQL is unreachable", () => {
 
 describe("a rolling restart", () => {
   it("fails calls only with retryable codes", async () => {
-    const { nodes, nats, storage } = await fleet(3);
+    const { nodes, settings } = await fleet(postgres, 3);
     const standing = () => nodes.filter(({ running }) => running);
     const over = new AbortController();
     // The device connects to any node that accepts it, as behind a load balancer.
@@ -178,7 +140,7 @@ describe("a rolling restart", () => {
     for (const node of [...nodes]) {
       const before = done;
       await until(() => done > before, "a call to succeed");
-      nodes.push(await ProcessNode.start({ TENDON_CLUSTER: nats.url, TENDON_STORAGE: storage }));
+      nodes.push(await ProcessNode.start(settings));
       await node.stop();
     }
     const last = done;

@@ -36,6 +36,9 @@ export class Engines {
   }
 }
 
+/** No load balancer has to notice that a node of a test stops. */
+export const atOnce = { readyDelayMs: 0, timeoutMs: 5_000 };
+
 export class Fleet {
   readonly cluster: string;
   readonly storage: string;
@@ -47,7 +50,8 @@ export class Fleet {
 
   async node(options: SiteOptions = {}): Promise<Site> {
     const { config = {}, ...rest } = options;
-    return await openSite({ ...rest, config: { ...config, cluster: this.cluster, storage: this.storage } });
+    const { cluster, storage } = this;
+    return await openSite({ ...rest, config: { drain: atOnce, ...config, cluster, storage } });
   }
 
   /** Nodes that know each other. */
@@ -73,7 +77,7 @@ export class ProgramNodes {
 
   readonly start: StartPrograms = async (options) => {
     const { cluster, storage } = await this.#engines.newFleet();
-    const config = { ...options.config, cluster, storage };
+    const config = { drain: atOnce, ...options.config, cluster, storage };
     const { stdio = [], ...devices } = config.devices ?? {};
     const entrance = await startSite({ ...options, config: { ...config, devices } });
     const others = await Promise.all([

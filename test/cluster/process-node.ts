@@ -9,7 +9,7 @@ import { until } from "../inbox.ts";
 import { RawDevice, type ToolEntry } from "../raw-device.ts";
 import { webSocketTransport } from "../websocket-wire.ts";
 
-const token = "an-admin-token-for-a-cluster";
+export const clusterToken = "an-admin-token-for-a-cluster";
 const clientId = "8d0f1c52-3a57-4f3b-9a8e-0c6f3c1c0a01";
 
 export class ProcessNode {
@@ -26,8 +26,10 @@ export class ProcessNode {
   static async start(env: Record<string, string>): Promise<ProcessNode> {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-node-"));
     const { process, url } = await startServe(folder, [], {
-      TENDON_TOKEN: token,
+      TENDON_TOKEN: clusterToken,
       TENDON_DEVICES_ADMISSION: "open",
+      TENDON_DRAIN_READY_DELAY_MS: "0",
+      TENDON_DRAIN_TIMEOUT_MS: "5000",
       ...env,
     });
     const node = new ProcessNode(url, process);
@@ -38,18 +40,38 @@ export class ProcessNode {
     return node;
   }
 
+  /** The lines of its log with this level or a higher one, such as 50 for errors. */
+  logged(level: number): string[] {
+    return this.#process.stderr.split("\n").filter((line) => {
+      const [, found] = /"level":(\d+)/.exec(line) ?? [];
+      return Number(found) >= level;
+    });
+  }
+
+  async metric(name: string): Promise<number> {
+    const { text } = await askAll(this.url, { path: "/metrics" });
+    const line = text.split("\n").find((candidate) => candidate.startsWith(`${name} `));
+    return line === undefined ? Number.NaN : Number(line.slice(name.length + 1));
+  }
+
   /** Whether the process runs and was not asked to stop. */
   get running(): boolean {
     return this.#running;
   }
 
-  async rest(method: string, at: string, body?: unknown): Promise<Answer> {
+  async rest(
+    method: string,
+    at: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Answer> {
     return await askAll(this.url, {
       method,
       path: `/api/v1${at}`,
       headers: {
-        authorization: `Bearer ${token}`,
+        authorization: `Bearer ${clusterToken}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     });
@@ -59,8 +81,15 @@ export class ProcessNode {
     return (await this.rest("GET", at)).body;
   }
 
-  async call(device: string, tool: string, more: { readonly timeoutMs?: number } = {}): Promise<Answer> {
-    return await this.rest("POST", `/devices/${device}/tools/${tool}/call`, { arguments: {}, ...more });
+  /** `key` is the request's Idempotency-Key. */
+  async call(
+    device: string,
+    tool: string,
+    { key, ...more }: { readonly timeoutMs?: number; readonly key?: string } = {},
+  ): Promise<Answer> {
+    const headers: Record<string, string> = key === undefined ? {} : { "idempotency-key": key };
+    const at = `/devices/${device}/tools/${tool}/call`;
+    return await this.rest("POST", at, { arguments: {}, ...more }, headers);
   }
 
   async ready(): Promise<Answer> {

@@ -9,7 +9,7 @@ import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { Site, type SiteOptions, startSite } from "../site.ts";
 import type { DeviceTransport } from "../transport.ts";
-import { Engines } from "./nodes.ts";
+import { atOnce, Engines } from "./nodes.ts";
 
 type Three = readonly [Site, Site, Site];
 
@@ -77,7 +77,7 @@ export class ThreeNodes {
     const each = {
       ...rest,
       ...(clock === undefined ? {} : { clock: withShortWaits(clock) }),
-      config: { ...options.config, cluster, storage },
+      config: { drain: atOnce, ...options.config, cluster, storage },
     };
     // The first one creates the tables; the others start in parallel.
     const first = await startSite(each);

@@ -1,5 +1,5 @@
 /** The `tendon` command. Each subcommand's file is loaded only when the subcommand runs. */
-import { Command, CommanderError, Option } from "commander";
+import { Argument, Command, CommanderError, Option } from "commander";
 import {
   connectionOptions,
   described,
@@ -130,8 +130,15 @@ function build(): Command {
   gatewayCommand(
     program,
     "nodes",
-    "list the nodes of the gateway, its storage and its cluster connection",
-  ).action(async (options) => (await import("./commands/nodes.ts")).nodes(options));
+    "list the nodes of the gateway, its storage and its cluster connection, or even out their devices",
+  )
+    .addArgument(
+      new Argument("[action]", "balance: send boards of full nodes to the others").choices(["balance"]),
+    )
+    .action(async (action: "balance" | undefined, options) => {
+      const { balanceNodes, nodes } = await import("./commands/nodes.ts");
+      await (action === "balance" ? balanceNodes(options) : nodes(options));
+    });
 
   gatewayCommand(program, "watch", "print events as they happen")
     .option("--device <device>", "only events of this device")

@@ -73,6 +73,24 @@ export class TendonError extends Error {
   }
 }
 
+/** The outcome was unknown when the caller stopped waiting. `settled` resolves with what is learnt later. */
+export class UndecidedError extends TendonError {
+  override readonly name = "UndecidedError";
+  readonly settled: Promise<"sent" | "not sent">;
+
+  constructor({ code, message, context }: TendonError, settled: UndecidedError["settled"]) {
+    super(code, message, context);
+    this.settled = settled;
+  }
+
+  /** The undecided error that is or caused this one. */
+  static in(error: unknown): UndecidedError | undefined {
+    for (let cause = error; cause instanceof TendonError; cause = cause.cause)
+      if (cause instanceof UndecidedError) return cause;
+    return undefined;
+  }
+}
+
 /** The JSON-RPC error of a device that caused a failure, if there is one. */
 export function jsonRpcErrorOf(
   cause: unknown,

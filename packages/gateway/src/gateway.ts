@@ -7,7 +7,6 @@ import { type Addresses, addressesOf } from "./addresses.ts";
 import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertificate } from "./agent/agent.ts";
 import { Erasure } from "./calls/calls.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
-import { drainBoards } from "./device/device.ts";
 import { openFileWarning } from "./open-files.ts";
 import { type DeviceCredentials, deviceSettings, type OtaSettings } from "./provisioning/provisioning.ts";
 import { asStartError, type SecretFile, writeRunFile } from "./store/store.ts";
@@ -23,10 +22,10 @@ import {
   openFoundation,
   openModules,
   openRoutes,
+  Shutdown,
   type Started,
   startMqtt,
 } from "./wiring/wiring.ts";
-import { within } from "./with-deadline.ts";
 
 export interface StartOptions extends FoundationOptions {
   /** Allows `devices.admission: open` on an address that other machines can reach. */
@@ -56,12 +55,9 @@ export interface Tendon {
   reloadCertificate(): boolean;
   /** A link that opens the console and signs in as the administrator. It works once. */
   consoleLink(): string;
-  /** Rejects new calls, waits for the running ones, disconnects the devices and closes everything. */
+  /** Moves the devices to other nodes if there are any, waits for the running calls, and closes everything. */
   stop(): Promise<void>;
 }
-
-const drainMs = 2_000;
-const deviceCloseMs = 1_200;
 
 /** Starts a gateway from these settings only. It does not read the environment or tendon.yaml. */
 export function startTendon(settings: ConfigInput = {}, options: StartOptions = {}): Promise<Tendon> {
@@ -113,7 +109,17 @@ async function assemble(config: Config, options: StartOptions, started: Started)
       await cluster?.cluster.broadcasts.sendAndWait({ kind: "history_gone", device }),
   });
   const { startDemoDevice } = options;
-  let stopping = false;
+  const shutdown = new Shutdown({
+    clock,
+    log,
+    drain: config.drain,
+    cluster: cluster?.cluster,
+    stopBalance: () => cluster?.stopBalance(),
+    services,
+    devices,
+    mqtt,
+    started,
+  });
   const console = await openRoutes(http, {
     ...modules,
     foundation,
@@ -128,14 +134,14 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     settings: options.settings ?? [],
     command: options.command ?? "tendon",
     reportFault: reportFaultTo(log),
-    isStopping: () => stopping,
+    shutdown: () => shutdown,
   });
   await cluster?.open({
     store: foundation.store,
     services,
     tokens,
     authentication,
-    credentials: provisioning.credentials,
+    provisioning,
     sessions: console.authentication.sessions,
     erasure,
     cut: (id, reason) => liveness.disconnect(id, reason),
@@ -153,23 +159,6 @@ async function assemble(config: Config, options: StartOptions, started: Started)
   const fewFiles = openFileWarning();
   if (fewFiles !== undefined) log.warn(fewFiles);
 
-  let stopped: Promise<void> | undefined;
-  const stop = async () => {
-    stopping = true;
-    devices.webSocket.rejectNew();
-    mqtt.rejectNew();
-    cluster?.cluster.drain();
-    removeRunFile();
-    log.info("gateway stopping");
-    await within(clock, drainMs, services.drain());
-    await drainBoards(services.fleet.sessions(), cluster !== undefined, clock);
-    const closed = within(clock, deviceCloseMs, devices.webSocket.closeAll());
-    await Promise.all([closed, devices.stopPrograms()]);
-    devices.webSocket.stop();
-    for (const undo of started.reverse()) await undo();
-    log.info("gateway stopped");
-    await new Promise<void>((resolve) => log.flush(() => resolve()));
-  };
   return {
     url,
     addresses: addresses(),
@@ -180,8 +169,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     reloadCertificate: () => certificate?.reload() ?? false,
     consoleLink: () => console.link("admin"),
     stop() {
-      stopped ??= stop();
-      return stopped;
+      removeRunFile();
+      return shutdown.run();
     },
   };
 }

@@ -65,7 +65,7 @@ export {
   type OverviewRange,
   OverviewView,
 } from "./api/insight.ts";
-export { NodeList } from "./api/node.ts";
+export { NodeBalanceList, NodeList } from "./api/node.ts";
 export { Problem } from "./api/problem.ts";
 export {
   ApproveRequest,

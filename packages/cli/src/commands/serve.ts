@@ -26,7 +26,9 @@ interface ServeOptions {
   readonly json?: boolean;
 }
 
+/** A single gateway exits within 5 s. */
 const maxStopMs = 4_500;
+const exitReserveMs = 500;
 const parentCheckMs = 500;
 
 export async function serve(options: ServeOptions): Promise<void> {
@@ -177,11 +179,15 @@ function whenParentEnds(onEnd: () => void): void {
   timer.unref();
 }
 
+function stopMs({ cluster, drain }: Tendon["config"]): number {
+  return cluster === undefined ? maxStopMs : drain.readyDelayMs + drain.timeoutMs - exitReserveMs;
+}
+
 async function stop(tendon: Tendon, demos: readonly Demo[]): Promise<void> {
   const deadline = setTimeout(() => {
     complain("The gateway did not stop in time; exiting anyway.");
     process.exit(0);
-  }, maxStopMs);
+  }, stopMs(tendon.config));
   await Promise.all(demos.map((demo) => demo.stop()));
   await tendon.stop();
   clearTimeout(deadline);

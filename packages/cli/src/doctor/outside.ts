@@ -29,7 +29,12 @@ export async function checkStorage(config: Config): Promise<StorageFindings> {
 export async function checkServers({ mqtt, cluster }: Config): Promise<Finding[]> {
   const servers = [
     { check: "broker", url: mqtt.broker, usual: { "mqtt:": 1883, "mqtts:": 8883 }, setting: "mqtt.broker" },
-    { check: "cluster", url: cluster, usual: { "nats:": 4222, "tls:": 4222 }, setting: "cluster" },
+    ...natsServers(cluster).map((url) => ({
+      check: "cluster",
+      url,
+      usual: { "nats:": 4222, "tls:": 4222 },
+      setting: "cluster",
+    })),
   ];
   const found = servers.map(async ({ check, url, usual, setting }): Promise<Finding[]> => {
     if (url === undefined) return [];
@@ -47,6 +52,12 @@ export async function checkServers({ mqtt, cluster }: Config): Promise<Finding[]
     ];
   });
   return (await Promise.all(found)).flat();
+}
+
+/** The servers of a NATS cluster are separated by commas. */
+function natsServers(cluster: string | undefined): string[] {
+  const [, scheme = "", hosts] = /^([a-z]+:\/\/)(?:[^/]*@)?([^/?]*)/.exec(cluster ?? "") ?? [];
+  return hosts === undefined ? [] : hosts.split(",").map((host) => `${scheme}${host.trim()}`);
 }
 
 function tryToConnect(at: { readonly host: string; readonly port: number }): Promise<string | undefined> {

@@ -8,6 +8,7 @@ import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { type Events, takenOver } from "../events/events.ts";
 import { FlooderRefused } from "../intake.ts";
+import { admitOrRefresh } from "../refreshed-admission.ts";
 import { noDelivery } from "./aedes-overrides.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
 import { isDevice, isMalformed, pushTopic, scopedClientId } from "./client-ids.ts";
@@ -29,6 +30,8 @@ export interface BrokerDependencies {
   readonly retained: RetainedSource;
   /** Counts a failed sign-in. Returns how long the address has to wait [PRV-8]. */
   readonly signInFailed: (from: string | undefined) => number;
+  /** Reads the credentials of a device again before it is rejected; `undefined` if this node knows all of them. */
+  readonly refreshCredentials: (deviceId: string) => Promise<void> | undefined;
 }
 
 const deviceTopic = "device-server";
@@ -208,9 +211,9 @@ export class EmbeddedBroker {
     const from = socket?.from;
     if (socket !== undefined) socket.client = client;
     const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
+    const deviceOf = () => readMqttClientId(client.id)?.deviceId;
     const refuse = (code: ErrorCode, reason: string, returnCode: number) => {
-      const { deviceId: device } = readMqttClientId(client.id) ?? {};
-      this.#dependencies.events.connectionRefused({ code, reason, device, from });
+      this.#dependencies.events.connectionRefused({ code, reason, device: deviceOf(), from });
       done(Object.assign(new ConnectRejected(reason), { returnCode }), false);
     };
     if (this.#rejecting) {
@@ -227,7 +230,9 @@ export class EmbeddedBroker {
     }
     // The broker reports the end only of registered clients. A connection may end before that.
     client.conn.once("close", () => this.#disconnected(client, "the device closed the connection"));
-    try {
+    const admit = () => {
+      // It closed while its credentials were read.
+      if (client.closed) return;
       if (isDevice(client.id)) {
         const open = this.#dependencies.admitDevice(claim);
         // The broker closes the device's older connection next. Mark it, so that its end gets the right reason.
@@ -257,8 +262,8 @@ export class EmbeddedBroker {
           early: [],
         });
       }
-      done(null, true);
-    } catch (error) {
+    };
+    const rejected = (error: unknown) => {
       const returnCode = claim.password === undefined ? NOT_AUTHORISED : BAD_CREDENTIALS;
       const isFlooder = error instanceof FlooderRefused;
       if (!isFlooder && this.#dependencies.signInFailed(from) === 0)
@@ -268,7 +273,13 @@ export class EmbeddedBroker {
         const reason = isFlooder ? error.message : "too many failed sign-ins; retry later";
         done(Object.assign(new ConnectRejected(reason), { returnCode: UNAVAILABLE }), false);
       }
-    }
+    };
+    const { refreshCredentials } = this.#dependencies;
+    const refresh = (error: unknown) => {
+      const device = error instanceof FlooderRefused ? undefined : deviceOf();
+      return device === undefined ? undefined : refreshCredentials(device);
+    };
+    admitOrRefresh(admit, { refresh, accepted: () => done(null, true), rejected });
   }
 
   #ready(client: Client): void {

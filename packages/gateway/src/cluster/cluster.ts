@@ -27,8 +27,10 @@ export interface ClusterSettings {
   readonly node: string;
   readonly version: string;
   readonly devices: () => number;
+  readonly moving: () => number;
   readonly onState: (state: "connected" | "disconnected", detail: string) => void;
   readonly onFault: (detail: string) => void;
+  readonly onEventsLost: (count: number) => void;
 }
 
 type Placing = (device: string, placed: Placed | undefined, revision: number) => void;
@@ -44,7 +46,7 @@ export class Cluster {
   readonly #link: NatsLink;
   readonly #settings: ClusterSettings;
   #directory: Directory | undefined;
-  #replication: { resume(): Promise<void>; stop(): Promise<void>; readonly lost: number } | undefined;
+  #replication: Pick<EventReplication<unknown>, "resume" | "stop" | "waiting" | "refusal"> | undefined;
   #draining = false;
   #onReturn: () => Promise<void> = async () => {};
   #onAway: () => void = () => {};
@@ -56,7 +58,14 @@ export class Cluster {
     this.instance = `${settings.node.replaceAll(/[^a-zA-Z0-9-]/g, "-").slice(0, 32)}_${randomUUID().slice(0, 8)}`;
     this.node = settings.node;
     const startedAt = clock.now();
-    this.rpc = new Rpc({ link, clock, instance: this.instance });
+    this.rpc = new Rpc({
+      link,
+      clock,
+      instance: this.instance,
+      ageOf: (instance, at) => this.members.clocks.ageOf(instance, at),
+      members: () => this.members.alive().map(({ instance }) => instance),
+      onNoResponders: (instance) => this.members.suspect(instance),
+    });
     this.members = new Members({
       link,
       clock,
@@ -66,6 +75,7 @@ export class Cluster {
         version: settings.version,
         startedAt,
         devices: settings.devices(),
+        moving: settings.moving(),
         draining: this.#draining,
       }),
     });
@@ -133,16 +143,28 @@ export class Cluster {
   async openEventReplication<Event>(
     keep: number,
     onEvent: (sequence: number, event: Event) => void,
-  ): Promise<Pick<EventReplication<Event>, "publish" | "remove" | "lost">> {
+  ): Promise<Pick<EventReplication<Event>, "publish" | "remove">> {
     const replication = await EventReplication.open<Event>({
       link: this.#link,
       clock: this.#settings.clock,
       keep,
       onEvent,
       onFault: this.#settings.onFault,
+      onLost: this.#settings.onEventsLost,
     });
     this.#replication = replication;
     return replication;
+  }
+
+  /** Events of this node that NATS has not stored yet. */
+  get eventsWaiting(): number {
+    return this.#replication?.waiting ?? 0;
+  }
+
+  /** Why NATS stores no events or no connections, such as a full disk; `undefined` if it does. */
+  get storageProblem(): string | undefined {
+    if (!this.connected) return undefined;
+    return this.#directory?.refusal ?? this.#replication?.refusal;
   }
 
   /** Announces that this node accepts no new devices. */

@@ -42,6 +42,7 @@ export class Directory {
   readonly #dependencies: DirectoryDependencies;
   #bucket: KV | undefined;
   #watch: { stop(): void } | undefined;
+  #refusal: string | undefined;
 
   private constructor(dependencies: DirectoryDependencies) {
     this.#dependencies = dependencies;
@@ -78,7 +79,19 @@ export class Directory {
 
   /** The newest claim wins. Resolves with the fencing number of this one. */
   async claim(device: string, claim: Claim): Promise<number> {
-    return await this.#kv().put(keyOf(device), JSON.stringify(claim));
+    try {
+      const revision = await this.#kv().put(keyOf(device), JSON.stringify(claim));
+      this.#refusal = undefined;
+      return revision;
+    } catch (error) {
+      this.#refusal = messageOf(error);
+      throw error;
+    }
+  }
+
+  /** Why the bucket did not store the last claim, such as full memory; `undefined` if it did. */
+  get refusal(): string | undefined {
+    return this.#refusal;
   }
 
   async release(device: string, revision: number): Promise<void> {

@@ -17,6 +17,8 @@ export interface EventReplicationDependencies<Event> {
   readonly keep: number;
   readonly onEvent: (sequence: number, event: Event) => void;
   readonly onFault: (detail: string) => void;
+  /** Events were dropped. */
+  readonly onLost: (count: number) => void;
 }
 
 interface Unsent {
@@ -44,7 +46,8 @@ export class EventReplication<Event> {
   readonly #stream: string;
   /** In order: published and not yet acknowledged, or waiting for NATS. */
   #unsent: Unsent[] = [];
-  #lost = 0;
+  /** Why the stream did not store the last events. */
+  #refusal: string | undefined;
   #sending = false;
   #gathering: Timer | undefined;
   #messages: ConsumerMessages | undefined;
@@ -67,20 +70,25 @@ export class EventReplication<Event> {
     return replication;
   }
 
-  /** Events dropped because too many waited for NATS, or because they were too large for a message. */
-  get lost(): number {
-    return this.#lost;
+  /** Events that the stream has not stored yet. */
+  get waiting(): number {
+    return this.#unsent.length;
+  }
+
+  /** Why the stream stores nothing, such as a full disk; `undefined` if it does. */
+  get refusal(): string | undefined {
+    return this.#refusal;
   }
 
   publish(event: Event): void {
     const text = JSON.stringify(event);
     if (!this.#dependencies.link.fits(text)) {
-      this.#lost += 1;
+      this.#dependencies.onLost(1);
       return;
     }
     if (this.#unsent.length >= maxUnsent) {
       this.#unsent.shift();
-      this.#lost += 1;
+      this.#dependencies.onLost(1);
     }
     this.#unsent.push({ id: randomUUID(), text });
     if (this.#sending) return;
@@ -173,6 +181,7 @@ export class EventReplication<Event> {
     while (this.#unsent.length > 0 && link.connected && !this.#stopped) {
       const batch = this.#unsent.slice(0, batchSize);
       const kept = await this.#publishAll(batch);
+      if (kept.size > 0) this.#refusal = undefined;
       this.#unsent = this.#unsent.filter((each) => !kept.has(each));
       const pauseMs = kept.size < batch.length ? retryMs : this.#unsent.length < batchSize ? gatherMs : 0;
       if (pauseMs > 0 && this.#unsent.length > 0) {
@@ -199,7 +208,9 @@ export class EventReplication<Event> {
       const timer = clock.after(ackMs, done);
       const requests = batch.map((each) => {
         const take = (outcome: string, answer: unknown) => {
-          if (outcome === "answered" && isObject(answer) && typeof answer["seq"] === "number") kept.add(each);
+          const stored = outcome === "answered" && isObject(answer) && typeof answer["seq"] === "number";
+          if (stored) kept.add(each);
+          else this.#refusal = refusalOf(answer);
           open -= 1;
           if (open === 0) done();
         };
@@ -207,4 +218,10 @@ export class EventReplication<Event> {
       });
     });
   }
+}
+
+function refusalOf(answer: unknown): string {
+  const error = isObject(answer) ? answer["error"] : undefined;
+  const detail = isObject(error) ? error["description"] : undefined;
+  return typeof detail === "string" ? detail : "JetStream does not answer";
 }

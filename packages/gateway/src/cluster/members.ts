@@ -3,6 +3,7 @@
  * next one arrives. An instance is one run of one process: a restarted node is a new instance.
  */
 import type { Clock, Timer } from "../clock.ts";
+import { ClockDifferences, type NodeTimes } from "./clock-differences.ts";
 import type { NatsLink } from "./nats-link.ts";
 
 export interface Member {
@@ -12,6 +13,8 @@ export interface Member {
   readonly version: string;
   readonly startedAt: number;
   readonly devices: number;
+  /** Boards that it is sending to other nodes to even them out; missing in nodes of 0.2 and older. */
+  readonly moving?: number | undefined;
   readonly draining: boolean;
 }
 
@@ -23,6 +26,12 @@ const deadAfterMs = 10_000;
  * NATS received none, and must not declare the others dead.
  */
 const ownBeats = 4;
+const silentKept = 100;
+/** A node that listens to none of so many probes has ended, or NATS has closed its connection. */
+const probes = 3;
+const probeEveryMs = 500;
+/** After a restart of NATS the nodes come back one after the other. */
+const stableMs = 5_000;
 
 export interface MembersDependencies {
   readonly link: NatsLink;
@@ -30,7 +39,8 @@ export interface MembersDependencies {
   readonly self: () => Member;
 }
 
-type Listener = (instance: string, alive: boolean) => void;
+/** `seenAt` is the time of its last heartbeat. */
+type Listener = (instance: string, alive: boolean, seenAt: number) => void;
 
 export class Members {
   readonly #dependencies: MembersDependencies;
@@ -38,8 +48,14 @@ export class Members {
     string,
     { readonly member: Member; readonly at: number; readonly ownBeats: number }
   >();
+  /** Nodes that fell silent, the latest last. A node that said goodbye is not among them. */
+  readonly #silent = new Set<string>();
   readonly #listeners = new Set<Listener>();
   readonly #stops: (() => void)[] = [];
+  readonly clocks: ClockDifferences;
+  /** Nodes that are being probed. */
+  readonly #suspected = new Set<string>();
+  #connectedAt: number;
   readonly #timer: Timer;
   #ownBeats = 0;
   #ownBeatAt = 0;
@@ -47,7 +63,15 @@ export class Members {
   constructor(dependencies: MembersDependencies) {
     this.#dependencies = dependencies;
     const { link, clock } = dependencies;
+    this.clocks = new ClockDifferences(clock);
+    this.#connectedAt = clock.monotonic();
     this.#stops.push(
+      link.onState(() => {
+        this.#connectedAt = clock.monotonic();
+      }),
+      link.serve(this.#probeSubject(dependencies.self().instance), (_body, message) =>
+        link.respond(message, "null"),
+      ),
       link.subscribe(link.subject("beat"), (body) => this.#onBeat(body)),
       link.subscribe(link.subject("bye"), (body) => this.#onGoodbye(body)),
       // A new node asks all others for a heartbeat, instead of waiting for the next ones.
@@ -71,14 +95,57 @@ export class Members {
     return instance === this.#dependencies.self().instance || this.#seen.has(instance);
   }
 
+  /** Whether a node that is not alive now may come back: it was killed, or it is frozen or cut off. */
+  mayReturn(instance: string): boolean {
+    return this.#silent.has(instance);
+  }
+
   onChange(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * A request found nobody at a node that should be there. Probes it, so that the devices of a killed node do not count
+   * as connected until its heartbeats are missed.
+   */
+  suspect(instance: string): void {
+    const { clock } = this.#dependencies;
+    // Nodes of 0.2 and older send no times with their heartbeats, and answer no probes.
+    if (!this.#seen.has(instance) || this.#suspected.has(instance) || !this.clocks.knows(instance)) return;
+    if (clock.monotonic() - this.#connectedAt < stableMs) return;
+    this.#suspected.add(instance);
+    this.#probe(instance, probes);
+  }
+
+  #probe(instance: string, left: number): void {
+    const { link, clock } = this.#dependencies;
+    const stop = () => {
+      timer.cancel();
+      probe.forget();
+      this.#suspected.delete(instance);
+    };
+    const timer = clock.after(probeEveryMs, stop);
+    const probe = link.ask(this.#probeSubject(instance), "null", (outcome) => {
+      stop();
+      if (outcome === "answered" || !this.#seen.has(instance)) return;
+      if (left <= 1) {
+        this.#lost(instance);
+        return;
+      }
+      this.#suspected.add(instance);
+      clock.after(probeEveryMs, () => this.#probe(instance, left - 1));
+    });
+  }
+
+  #probeSubject(instance: string): string {
+    return this.#dependencies.link.subject("probe", instance);
+  }
+
   beat(): void {
-    const { link, self } = this.#dependencies;
-    link.publish(link.subject("beat"), self());
+    const { link, clock, self } = this.#dependencies;
+    const times: NodeTimes = { monotonic: clock.monotonic(), wall: clock.now() };
+    link.publish(link.subject("beat"), { ...self(), times });
   }
 
   /** Tells the others at once that this node stops. */
@@ -94,7 +161,7 @@ export class Members {
 
   #onBeat(body: unknown): void {
     // Safe: the NATS server lets only nodes of this cluster publish here.
-    const member = body as Member;
+    const { times, ...member } = body as Member & { readonly times?: NodeTimes };
     if (typeof member.instance !== "string") return;
     const at = this.#dependencies.clock.monotonic();
     if (member.instance === this.#dependencies.self().instance) {
@@ -104,26 +171,41 @@ export class Members {
       this.#ownBeatAt = at;
       return;
     }
+    if (times !== undefined) this.clocks.add(member.instance, times);
     const known = this.#seen.has(member.instance);
     this.#seen.set(member.instance, { member, at, ownBeats: this.#ownBeats });
-    if (!known) this.#notify(member.instance, true);
+    this.#silent.delete(member.instance);
+    if (!known) this.#notify(member.instance, true, at);
   }
 
   #onGoodbye(body: unknown): void {
     const { instance } = body as { readonly instance?: unknown };
-    if (typeof instance === "string" && this.#seen.delete(instance)) this.#notify(instance, false);
+    if (typeof instance === "string" && this.#seen.delete(instance))
+      this.#notify(instance, false, this.#dependencies.clock.monotonic());
   }
 
   #removeDead(): void {
     const now = this.#dependencies.clock.monotonic();
     for (const [instance, seen] of this.#seen) {
       if (now - seen.at < deadAfterMs || this.#ownBeats - seen.ownBeats < ownBeats) continue;
-      this.#seen.delete(instance);
-      this.#notify(instance, false);
+      this.#lost(instance);
     }
   }
 
-  #notify(instance: string, alive: boolean): void {
-    for (const listener of this.#listeners) listener(instance, alive);
+  #lost(instance: string): void {
+    const { at = this.#dependencies.clock.monotonic() } = this.#seen.get(instance) ?? {};
+    this.#seen.delete(instance);
+    this.#silent.add(instance);
+    const [oldest] = this.#silent;
+    if (this.#silent.size > silentKept && oldest !== undefined) this.#silent.delete(oldest);
+    this.#notify(instance, false, at);
+  }
+
+  /** `at` is a time of this node's monotonic clock. */
+  #notify(instance: string, alive: boolean, at: number): void {
+    const { clock } = this.#dependencies;
+    if (!alive) this.clocks.remove(instance);
+    const seenAt = Math.round(clock.now() - (clock.monotonic() - at));
+    for (const listener of this.#listeners) listener(instance, alive, seenAt);
   }
 }

@@ -72,7 +72,7 @@ export class NatsLink {
     for (;;) {
       try {
         const connection = await connect({
-          servers: address.server,
+          servers: [...address.servers],
           name: clientName,
           timeout: attemptMs,
           ...(address.tls ? { tls: {} } : {}),
@@ -92,7 +92,9 @@ export class NatsLink {
         return new NatsLink(connection, address);
       } catch (error) {
         if (clock.monotonic() >= until) {
-          throw new StartError(`NATS at ${address.server} cannot be reached (${messageOf(error)}).`);
+          throw new StartError(
+            `NATS at ${address.servers.join(", ")} cannot be reached (${messageOf(error)}).`,
+          );
         }
         await new Promise<void>((resolve) => {
           clock.after(pauseMs, resolve);

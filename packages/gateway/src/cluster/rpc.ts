@@ -4,14 +4,26 @@
  * While a node works on a request it can send requests and notifications back to the caller, about that request.
  */
 import { randomUUID } from "node:crypto";
+import { isObject } from "@tendon/protocol";
 import { type Cancellation, CancellationSource } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError } from "../errors.ts";
+import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError, UndecidedError } from "../errors.ts";
+import { Deadline } from "./deadline.ts";
 import { type NatsLink, noAnswer, noResponders, unreachable } from "./nats-link.ts";
+import {
+  type KnownOutcome,
+  learnOutcome,
+  type Outcome,
+  ReceivedRequests,
+  strongestOutcome,
+} from "./request-outcomes.ts";
 
 interface Request {
-  /** When it was sent, and how long the sender waits: a request that arrives too late is not run. */
+  /** When it was sent, for nodes of 0.2 and older, which compare it with their own clock. */
   readonly at: number;
+  /** When it was sent, by the sender's monotonic clock. Only the request's age is computed from it. */
+  readonly sentAt?: number;
+  /** How long the sender waits: a request that is older than this when it arrives is not run. */
   readonly timeoutMs: number;
   readonly body: unknown;
   /** The node that sent it. */
@@ -84,14 +96,21 @@ export interface RpcDependencies {
   readonly link: NatsLink;
   readonly clock: Clock;
   readonly instance: string;
+  /** The age of something that another node did at this time of its monotonic clock; `undefined` if unknown. */
+  readonly ageOf: (instance: string, at: number) => number | undefined;
+  /** All nodes. */
+  readonly members: () => readonly string[];
+  /** A node that should have a device does not listen for its requests. */
+  readonly onNoResponders: (instance: string) => void;
 }
 
 /** The other node observes the deadline itself; this is the time for its reply to arrive. */
 const graceMs = 1_000;
 const partMs = 5_000;
 const keptPartsMs = 30_000;
-/** The clocks of nodes may differ by this much. */
-const clockSkewMs = 5_000;
+/** The ages of requests are known with this precision. */
+const ageToleranceMs = 1_000;
+const outcomeMs = 2_000;
 
 export class Rpc {
   readonly #dependencies: RpcDependencies;
@@ -101,14 +120,20 @@ export class Rpc {
   readonly #awaited = new Set<Awaited>();
   readonly #callbacks = new Map<string, OpenCallbacks>();
   readonly #stops: (() => void)[] = [];
+  readonly #received: ReceivedRequests;
 
   constructor(dependencies: RpcDependencies) {
     this.#dependencies = dependencies;
-    const { link, instance } = dependencies;
+    const { link, clock, instance } = dependencies;
+    this.#received = new ReceivedRequests(clock);
     this.#stops.push(
       link.subscribe(link.subject("cancel", instance), (body) => this.#cancel(body)),
       link.subscribe(link.subject("part", instance), (body, message) => {
         link.respond(message, JSON.stringify(this.#part(body) ?? null));
+      }),
+      link.subscribe(link.subject("outcome", instance), (body, message) => {
+        const { id } = body as { readonly id: string };
+        link.respond(message, JSON.stringify(this.#received.outcomeOf(id)));
       }),
       this.serveNode("callback", (body, signal) => this.#callBack(body as CallbackBody, signal)),
       link.subscribe(link.subject("notify", instance), (notification) => {
@@ -145,29 +170,47 @@ export class Rpc {
     if (signal?.aborted === true) return Promise.reject(cancelled(false));
     if (!link.connected) return Promise.reject(unreachable(false));
     const callbacks = options.callbacks === undefined ? undefined : randomUUID();
-    const request = this.#write({ at: clock.now(), timeoutMs, body, from, callbacks });
+    const request = this.#write({
+      at: clock.now(),
+      sentAt: clock.monotonic(),
+      timeoutMs,
+      body,
+      from,
+      callbacks,
+    });
     // A single promise, because this is the hot path of calls to other nodes.
     return new Promise((resolve, reject) => {
+      let settle: ((outcome: Outcome) => void) | undefined;
       const done = () => {
         deadline.cancel();
-        pending.forget();
         signal?.removeEventListener("abort", onAbort);
         this.#awaited.delete(awaited);
         if (callbacks !== undefined) this.#callbacks.delete(callbacks);
       };
       const fail = (error: TendonError) => {
         done();
+        pending.forget();
         reject(error);
+      };
+      const giveUp = (error: TendonError) => {
+        done();
+        const learning = learnOutcome(clock, () => this.#askOutcome(node, pending.reply));
+        settle = learning.settle;
+        void learning.settled.then(() => pending.forget());
+        reject(new UndecidedError(error, learning.settled));
       };
       const onAbort = () => {
         link.publish(link.subject("cancel", node), { id: pending.reply });
         fail(cancelled(true));
       };
-      const awaited: Awaited = { node, fail };
-      const deadline = new Deadline(clock, timeoutMs + graceMs, () => fail(noAnswer(timeoutMs + graceMs)));
+      const awaited: Awaited = { node, fail: giveUp };
+      const deadline = new Deadline(clock, timeoutMs + graceMs, () => giveUp(noAnswer(timeoutMs + graceMs)));
       const pending = link.ask(subject, request, (outcome, answer) => {
-        if (outcome === "no responders") fail(noResponders());
-        else if (answer === undefined) fail(unreachable(true));
+        if (settle !== undefined) settle(wasSent(answer) ? "sent" : "not sent");
+        else if (outcome === "no responders") {
+          this.#dependencies.onNoResponders(node);
+          fail(noResponders());
+        } else if (answer === undefined) fail(unreachable(true));
         else {
           done();
           this.#open(answer as Answer, resolve, reject);
@@ -201,6 +244,18 @@ export class Rpc {
     for (const { fail } of this.#awaited) fail(unreachable(true));
   }
 
+  /** Asks every node: a device that moves may have been called on its new one. */
+  async #askOutcome(node: string, id: string): Promise<KnownOutcome | undefined> {
+    const { link, members } = this.#dependencies;
+    if (!link.connected) return undefined;
+    const nodes = new Set([node, ...members()]);
+    const answers = await Promise.all(
+      // Safe: only the subscription above answers.
+      [...nodes].map((each) => link.request(link.subject("outcome", each), { id }, outcomeMs)),
+    );
+    return strongestOutcome(answers as KnownOutcome[]);
+  }
+
   #open(answer: Answer, resolve: (body: unknown) => void, reject: (error: TendonError) => void): void {
     if ("parts" in answer) resolve(this.#fetch(answer));
     else if (answer.ok) resolve(answer.body);
@@ -229,7 +284,9 @@ export class Rpc {
   }
 
   async #answer(id: string, request: Request, handle: Handler): Promise<string> {
-    if (this.#dependencies.clock.now() > request.at + request.timeoutMs + clockSkewMs) {
+    const { sentAt, from } = request;
+    const ageMs = sentAt === undefined ? undefined : this.#dependencies.ageOf(from, sentAt);
+    if (ageMs !== undefined && ageMs > request.timeoutMs + ageToleranceMs) {
       const late = new TendonError(
         "device_timeout",
         "the call reached the device's node after its deadline and was not sent",
@@ -238,10 +295,14 @@ export class Rpc {
           sent: false,
         },
       );
+      this.#received.started(id);
+      this.#received.ended(id, "not sent");
       return JSON.stringify(failure(late));
     }
     const running = new CancellationSource();
     this.#running.set(id, running);
+    this.#received.started(id);
+    let outcome: Outcome = "sent";
     try {
       const asked = request.parts === undefined ? request.body : await this.#fetch(request.parts);
       const body = (await handle(asked, running, this.#callerOf(request))) ?? null;
@@ -250,9 +311,11 @@ export class Rpc {
     } catch (error) {
       const known =
         error instanceof TendonError ? error : new TendonError("internal", messageOf(error), {}, error);
+      if (known.context["sent"] === false) outcome = "not sent";
       return JSON.stringify(failure(known));
     } finally {
       this.#running.delete(id);
+      this.#received.ended(id, outcome);
     }
   }
 
@@ -316,45 +379,16 @@ export class Rpc {
   }
 }
 
-/** The deadline of a request, which pauses while a callback runs. */
-class Deadline {
-  readonly #clock: Clock;
-  readonly #expire: () => void;
-  #timer: Timer | undefined;
-  #dueAt: number;
-  #paused = 0;
-
-  constructor(clock: Clock, ms: number, expire: () => void) {
-    this.#clock = clock;
-    this.#expire = expire;
-    this.#dueAt = clock.monotonic() + ms;
-    this.#timer = clock.after(ms, expire);
-  }
-
-  pause(): void {
-    this.#paused += 1;
-    if (this.#paused > 1) return;
-    this.#timer?.cancel();
-    this.#dueAt -= this.#clock.monotonic();
-  }
-
-  resume(): void {
-    this.#paused -= 1;
-    if (this.#paused > 0 || this.#timer === undefined) return;
-    const leftMs = this.#dueAt;
-    this.#dueAt += this.#clock.monotonic();
-    this.#timer = this.#clock.after(leftMs, this.#expire);
-  }
-
-  cancel(): void {
-    this.#timer?.cancel();
-    this.#timer = undefined;
-  }
-}
-
 function failure(error: TendonError): Answer {
   const cause = jsonRpcErrorOf(error.cause);
   return { ok: false, code: error.code, detail: error.message, context: error.context, cause };
+}
+
+/** Whether a late answer says that the request may have run. Without responders it did not. */
+function wasSent(answer: unknown): boolean {
+  if (!isObject(answer)) return answer !== undefined;
+  const { ok, context } = answer;
+  return !(ok === false && isObject(context) && context["sent"] === false);
 }
 
 function cancelled(sent: boolean): TendonError {

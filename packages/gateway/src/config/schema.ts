@@ -129,8 +129,43 @@ export const ConfigSchema = Type.Object(
       Type.String({
         pattern: "^(nats|tls)://[^/]+",
         description:
-          "`nats://user:password@host:4222/name` (or `tls://…`) makes this gateway one node of a cluster with a shared PostgreSQL; the name (default `tendon`) separates fleets on one NATS server; with `?replicas=3`, three servers of a NATS cluster store the data",
+          "`nats://user:password@host:4222/name` (or `tls://…`) makes this gateway one node of a cluster with a shared PostgreSQL. Several servers of a NATS cluster are separated by commas: `nats://user:password@one:4222,two:4222,three:4222`. The name (default `tendon`) separates fleets on one NATS server; with `?replicas=3`, three servers store the data",
       }),
+    ),
+    node: Type.Optional(
+      Type.String({
+        pattern: "^[a-zA-Z0-9][a-zA-Z0-9._-]{0,62}$",
+        description: "The name of this node, for people: in `tendon nodes`, in lists of devices and in logs",
+        unset: "the host name of the machine",
+        page: "operations/operate.md",
+      }),
+    ),
+    drain: Type.Object(
+      {
+        readyDelayMs: Type.Integer({
+          minimum: 0,
+          maximum: 600_000,
+          default: 2_000,
+          description:
+            "Time in ms between `SIGTERM` and the first disconnected device: `/readyz` answers 503, and the node serves everything until load balancers have noticed. Only if other nodes can take the devices",
+          page: "operations/operate.md",
+        }),
+        timeoutMs: Type.Integer({
+          minimum: 5_000,
+          maximum: 3_600_000,
+          default: 20_000,
+          description:
+            "Time in ms after that for devices to move to other nodes and for running calls to end; then the node exits. A single gateway exits within 5 s",
+          page: "operations/operate.md",
+        }),
+        balance: Type.Boolean({
+          default: false,
+          description:
+            "Even out the devices of the nodes of a cluster without being asked: a minute after a node has joined or left, nodes with more than their share send boards away gently. `tendon nodes balance` does it once",
+          page: "operations/operate.md",
+        }),
+      },
+      strict,
     ),
     storage: Type.String({
       pattern: "^(sqlite:|postgres(ql)?://.+)$",

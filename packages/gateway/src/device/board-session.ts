@@ -121,6 +121,10 @@ export class BoardSession implements DeviceSession {
     return this.#state.kind === "mcp";
   }
 
+  get busy(): boolean {
+    return !this.requests.idle;
+  }
+
   get queuedCalls(): number {
     return this.requests.queued;
   }

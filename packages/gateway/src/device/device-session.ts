@@ -40,6 +40,8 @@ export interface DeviceSession {
   readonly connectedAt: number;
   readonly lastSeenAt: number;
   readonly queuedCalls: number;
+  /** Whether a request runs or waits. */
+  readonly busy: boolean;
   readonly droppedAudioFrames: number;
   call(
     tool: string,

@@ -120,6 +120,10 @@ export class ProcessSession implements DeviceSession {
     return this.#dependencies.clock;
   }
 
+  get busy(): boolean {
+    return !this.#requests.idle;
+  }
+
   get queuedCalls(): number {
     return this.#requests.queued;
   }

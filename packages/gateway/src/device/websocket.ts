@@ -8,6 +8,7 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { FlooderRefused, type Flooders } from "../intake.ts";
 import { refuseOnSocket } from "../problem-document.ts";
+import { admitOrRefresh } from "../refreshed-admission.ts";
 import { type Admit, readClaim } from "./admission.ts";
 import type { BoardSession } from "./board-session.ts";
 import type { DeviceIdentity, DeviceLink } from "./link.ts";
@@ -22,6 +23,8 @@ export interface WebSocketDependencies {
   readonly addressOf: (request: IncomingMessage) => string | undefined;
   /** Counts a failed sign-in. Returns how long the address has to wait [PRV-8]. */
   readonly signInFailed: (from: string | undefined) => number;
+  /** Reads the credentials of a device again before it is rejected; `undefined` if this node knows all of them. */
+  readonly refreshCredentials: (deviceId: string) => Promise<void> | undefined;
   readonly open: (identity: DeviceIdentity, link: DeviceLink) => BoardSession;
 }
 
@@ -56,16 +59,24 @@ export class WebSocketDevices implements DeviceSocketOwner {
   }
 
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    let identity: DeviceIdentity;
-    try {
-      identity = this.#admit(request);
-    } catch (error) {
-      this.#refuse(request, socket, error);
-      return;
-    }
-    this.#server.handleUpgrade(request, socket, head, (webSocket) =>
-      this.#accept(identity, webSocket, request.socket),
-    );
+    admitOrRefresh(() => this.#admit(request), {
+      refresh: (error) => {
+        const refreshed = this.#refreshAfter(error, request);
+        if (refreshed !== undefined) socket.on("error", () => socket.destroy());
+        return refreshed;
+      },
+      rejected: (error) => this.#refuse(request, socket, error),
+      accepted: (identity) => {
+        this.#server.handleUpgrade(request, socket, head, (webSocket) =>
+          this.#accept(identity, webSocket, request.socket),
+        );
+      },
+    });
+  }
+
+  #refreshAfter(error: unknown, { headers }: IncomingMessage): Promise<void> | undefined {
+    if (!(error instanceof TendonError) || !isSignInError(error)) return undefined;
+    return this.#dependencies.refreshCredentials(readClaim(headers).deviceId);
   }
 
   /** Rejects new connections from now on. */
@@ -128,8 +139,7 @@ export class WebSocketDevices implements DeviceSocketOwner {
       return error;
     }
     const from = this.#dependencies.addressOf(request);
-    const signIn = error.code === "unauthenticated" || error.code === "forbidden";
-    if (signIn && this.#dependencies.signInFailed(from) > 0) {
+    if (isSignInError(error) && this.#dependencies.signInFailed(from) > 0) {
       this.#dependencies.events.connectionThrottled();
       return new TendonError("rate_limited", "too many failed sign-ins from this address; retry later");
     }
@@ -168,4 +178,8 @@ export class WebSocketDevices implements DeviceSocketOwner {
     this.#sockets.delete(socket);
     if (this.#sockets.size === 0) this.#onEmpty?.();
   }
+}
+
+function isSignInError({ code }: TendonError): boolean {
+  return code === "unauthenticated" || code === "forbidden";
 }

@@ -4,7 +4,8 @@
  */
 import type { AuditList } from "@tendon/protocol";
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
+import { type Clock, isoTime } from "../clock.ts";
+import { TendonError } from "../errors.ts";
 import { EventStream } from "./event-stream.ts";
 import type { EndedConversation, FinishedCall, FirmwareProgress, OnlineDevice } from "./event-types.ts";
 import type { Metrics } from "./metrics.ts";
@@ -18,9 +19,14 @@ export { ReplicatedEvents, type UnnumberedEvent } from "./replicated-events.ts";
 /** The reason if a device reconnected before its old connection ended, or another device has the same identity. */
 export const takenOver = "a newer connection of this device took over";
 
+/** Clocks of nodes that differ by this much are reported. */
+export const maxClockSkewMs = 3_000;
+
 export class Events extends EventStream {
   readonly #log: Logger;
   readonly #metrics: Metrics;
+  /** Writes that failed in the current outage of the database. */
+  #unstored = 0;
 
   constructor(clock: Clock, log: Logger, metrics: Metrics) {
     super(clock, (error) => log.warn({ err: error }, "event numbers could not be reserved"));
@@ -30,7 +36,6 @@ export class Events extends EventStream {
 
   deviceOnline(device: string, data: OnlineDevice): void {
     this.#log.info({ device, ...data }, "device online");
-    this.#metrics.devicesOnline.inc();
     this.publish("device.online", device, { ...data });
   }
 
@@ -41,7 +46,6 @@ export class Events extends EventStream {
 
   deviceOffline(device: string, reason: string): void {
     this.#log.info({ device, reason }, "device offline");
-    this.#metrics.devicesOnline.dec();
     this.publish("device.offline", device, { reason });
   }
 
@@ -64,11 +68,11 @@ export class Events extends EventStream {
     this.publish("device.revoked", device, data);
   }
 
-  /** Reported by another node, because the node of the device has failed. */
-  deviceLostWithNode(device: string): void {
+  /** Reported by another node, because the node of the device has failed. `since`: its last sign of life. */
+  deviceLostWithNode(device: string, since: number): void {
     const reason = "the gateway node of this device failed";
     this.#log.warn({ device, reason }, "device offline");
-    this.publish("device.offline", device, { reason });
+    this.publish("device.offline", device, { reason, since: isoTime(since) });
   }
 
   toolsChanged(
@@ -242,6 +246,38 @@ export class Events extends EventStream {
     this.#log[state === "connected" ? "info" : "error"]({ state, server }, "NATS");
   }
 
+  /** `undefined`: NATS stores again. */
+  clusterStorage(problem: string | undefined): void {
+    if (problem === undefined) this.#log.info("NATS stores again");
+    else this.#log.error({ detail: problem }, "NATS does not store");
+  }
+
+  /** The first loss after a while is logged; all are counted. */
+  eventsLost(count: number, isFirst: boolean): void {
+    this.#metrics.eventsLost.inc(count);
+    if (isFirst) this.#log.error({ count }, "events were lost: NATS does not take them");
+  }
+
+  /** `aheadMs`: how far the clock of the other node is ahead of this one's. */
+  clockSkew(node: string, aheadMs: number): void {
+    const seconds = Math.round(aheadMs / 100) / 10;
+    if (Math.abs(aheadMs) >= maxClockSkewMs)
+      this.#log.warn({ node, seconds }, "the clocks of two nodes differ; synchronize them with NTP");
+    else this.#log.info({ node, seconds }, "the clocks of two nodes agree again");
+  }
+
+  /** Boards were sent away to even out the nodes; `moved` of them are on other nodes now. */
+  balanced(sent: number, moved: number): void {
+    const text = "boards were sent to other nodes to even them out";
+    if (moved >= sent / 2) this.#log.info({ sent, moved }, text);
+    else this.#log.warn({ sent, moved }, `${text}; most came back: is there a load balancer?`);
+  }
+
+  /** The other nodes have lost this one, and it has no connection to NATS. */
+  isolated(boards: number): void {
+    this.#log.error({ boards }, "cut off from the other nodes: its boards are sent elsewhere");
+  }
+
   clusterFault(detail: string): void {
     this.#log.error({ detail }, "cluster");
   }
@@ -264,17 +300,25 @@ export class Events extends EventStream {
     this.#log[requested ? "info" : "warn"]({ device, reason }, "process ended");
   }
 
+  /** While the database is unavailable, the first one is logged, and the others are counted. */
   notStored(device: string, error: unknown): void {
-    this.#log.error({ device, err: error }, "a device could not be stored");
+    const outage = error instanceof TendonError && error.code === "storage_unavailable";
+    if (outage) this.#unstored += 1;
+    if (!outage || this.#unstored === 1)
+      this.#log.error({ device, err: error }, "a device could not be stored");
   }
 
   storage(problem: { readonly kind: string; readonly count?: number }): void {
     if (problem.kind === "lost") this.#metrics.rowsLost.inc(problem.count);
-    this.#log[problem.kind === "available" ? "info" : "warn"](problem, "storage");
+    const available = problem.kind === "available";
+    const unstored = available && this.#unstored > 0 ? { failedWrites: this.#unstored } : {};
+    if (available) this.#unstored = 0;
+    this.#log[available ? "info" : "warn"]({ ...problem, ...unstored }, "storage");
   }
 
-  certificate(state: "renewed" | "refused" | "ends soon", detail: string): void {
-    this.#log[state === "renewed" ? "info" : "warn"]({ state, detail }, "TLS certificate");
+  certificate(state: "renewed" | "refused" | "ends soon" | "expired", detail: string): void {
+    const level = state === "renewed" ? "info" : state === "expired" ? "error" : "warn";
+    this.#log[level]({ state, detail }, "TLS certificate");
   }
 
   firmwareChanged(

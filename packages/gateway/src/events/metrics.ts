@@ -115,6 +115,26 @@ export class Metrics {
     help: "Rows of the history and of events that were lost because the database was unavailable and the buffer was full",
     registers: [this.registry],
   });
+  readonly eventsLost = new Counter({
+    name: "tendon_cluster_events_lost_total",
+    help: "Events of this node that were dropped: too many waited for NATS, or one was too large for a message",
+    registers: [this.registry],
+  });
+  readonly eventsWaiting = new Gauge({
+    name: "tendon_cluster_events_waiting",
+    help: "Events of this node that NATS has not stored yet",
+    registers: [this.registry],
+  });
+  readonly clockSkew = new Gauge({
+    name: "tendon_clock_skew_seconds",
+    help: "The largest difference between the clock of this node and that of another one",
+    registers: [this.registry],
+  });
+  readonly certificateExpiry = new Gauge({
+    name: "tendon_certificate_expiry_timestamp_seconds",
+    help: "When the TLS certificate expires, in seconds since 1970; 0 without a certificate",
+    registers: [this.registry],
+  });
   readonly partUnready = new Gauge({
     name: "tendon_part_unready",
     help: "1 for a part that is not ready, as in /readyz: gateway, mqtt, cluster, storage",

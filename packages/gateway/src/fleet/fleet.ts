@@ -278,6 +278,12 @@ export class Fleet {
     return [...this.devices.records.values()].flatMap(({ handle }) => handle?.local?.session ?? []);
   }
 
+  /** Whether the device is connected to another node. */
+  isRemote(id: string): boolean {
+    const record = this.devices.get(id);
+    return record?.handle !== undefined && !record.isLocal;
+  }
+
   /** Adds a device of the configuration before it connects. */
   expect(id: string, kind: DeviceSession["kind"]): void {
     this.devices.recordOf(id, kind);

@@ -55,9 +55,9 @@ export class RemoteDevices {
   static async open(dependencies: RemoteDevicesDependencies): Promise<RemoteDevices> {
     const remote = new RemoteDevices(dependencies);
     const { cluster } = dependencies;
-    cluster.members.onChange((instance, alive) => {
+    cluster.members.onChange((instance, alive, seenAt) => {
       if (alive) remote.#nodeJoined(instance);
-      else remote.#nodeLost(instance);
+      else remote.#nodeLost(instance, seenAt);
     });
     cluster.onAway(() => {
       remote.#replayed = new Set();
@@ -117,7 +117,7 @@ export class RemoteDevices {
   }
 
   async #writeClaim(claim: LocalClaim): Promise<void> {
-    const { cluster } = this.#dependencies;
+    const { cluster, clock } = this.#dependencies;
     const { deviceId } = claim.handle.session;
     try {
       const revision = await cluster.directory.claim(deviceId, this.#claimOf(claim.handle));
@@ -125,8 +125,15 @@ export class RemoteDevices {
       // The session may have ended or been replaced while the claim was sent.
       if (this.#claims.get(deviceId) !== claim) await cluster.directory.release(deviceId, revision);
     } catch {
-      // NATS is unavailable. `#reconcile` claims all devices when it is back.
+      // If NATS is unavailable, `#reconcile` claims all devices when it is back. If it stores nothing, this is repeated.
+      if (cluster.connected) clock.after(retryMs, () => this.#claimLater(claim));
     }
+  }
+
+  #claimLater(claim: LocalClaim): void {
+    const { cluster } = this.#dependencies;
+    if (cluster.connected && this.#claims.get(claim.handle.session.deviceId) === claim)
+      this.#track(this.#writeClaim(claim));
   }
 
   #claimOf({ kind, transport, hasTools, connectedAt, mcp }: LocalHandle): Claim {
@@ -216,10 +223,10 @@ export class RemoteDevices {
     this.#detach(device, reason);
   }
 
-  #detach(device: string, reason: string): void {
+  #detach(device: string, reason: string, at = this.#dependencies.clock.now()): void {
     const record = this.#dependencies.find(device);
     if (record?.handle === undefined || record.isLocal) return;
-    record.detachRemote(record.handle, this.#dependencies.clock.now(), reason);
+    record.detachRemote(record.handle, at, reason);
     this.#dependencies.disconnected(device);
   }
 
@@ -229,20 +236,20 @@ export class RemoteDevices {
   }
 
   /** One of the remaining nodes sends the events and cleans up the directory. */
-  #nodeLost(instance: string): void {
+  #nodeLost(instance: string, seenAt: number): void {
     const { cluster } = this.#dependencies;
     const lost = [...this.#placed].filter(([, { claim }]) => claim.instance === instance);
-    for (const [device] of lost) this.#detach(device, "its node failed or left");
+    for (const [device] of lost) this.#detach(device, "its node failed or left", seenAt);
     for (const { handle } of this.#claims.values()) handle.removeWatcher(instance);
-    if (cluster.nodes()[0]?.instance === cluster.instance) this.#track(this.#cleanUpLost(lost));
+    if (cluster.nodes()[0]?.instance === cluster.instance) this.#track(this.#cleanUpLost(lost, seenAt));
   }
 
   /** Works in groups, because a node may hold a hundred thousand devices. */
-  async #cleanUpLost(lost: readonly (readonly [string, Placed])[]): Promise<void> {
+  async #cleanUpLost(lost: readonly (readonly [string, Placed])[], seenAt: number): Promise<void> {
     const { cluster, events } = this.#dependencies;
     for (let at = 0; at < lost.length; at += parallelClaims) {
       const group = lost.slice(at, at + parallelClaims);
-      for (const [device] of group) events.deviceLostWithNode(device);
+      for (const [device] of group) events.deviceLostWithNode(device, seenAt);
       await Promise.all(group.map(([device, { revision }]) => cluster.directory.release(device, revision)));
     }
   }

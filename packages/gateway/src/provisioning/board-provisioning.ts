@@ -25,6 +25,8 @@ export interface BoardProvisioningDependencies extends ApprovalDependencies {
   readonly secret: string;
   readonly store: Store;
   readonly clock: Clock;
+  /** Reads the credentials of a device that another node may have changed; `undefined` if this node knows all. */
+  readonly refreshCredentials: (deviceId: string) => Promise<void> | undefined;
   /** Failed sign-ins by source; a wrong proof is one. */
   readonly signIns: Throttle;
 }
@@ -68,8 +70,8 @@ export class Provisioning {
   }
 
   async #enter(ask: BoardRequest): Promise<Entry> {
-    const { admission, credentials } = this.#dependencies;
-    const state = credentials.stateOf(ask.deviceId, ask.clientId);
+    const { admission } = this.#dependencies;
+    const state = await this.#stateOf(ask);
     if (state.kind === "approved") return state;
     if (admission === "closed") return refused(closedDetail);
     if (state.kind === "unknown") {
@@ -87,7 +89,7 @@ export class Provisioning {
   /** Answers a waiting board whether it is approved now [OTA-6]. */
   async activate(ask: BoardRequest, proof: SerialProof | undefined): Promise<boolean> {
     const { admission, credentials, store, signIns } = this.#dependencies;
-    const state = credentials.stateOf(ask.deviceId, ask.clientId);
+    const state = await this.#stateOf(ask);
     if (state.kind === "approved") return true;
     if (admission === "closed") throw new TendonError("forbidden", closedDetail);
     const clientId = digest(ask.clientId);
@@ -109,6 +111,15 @@ export class Provisioning {
     await this.#pairApproval.approve(ask.deviceId, clientId, { by: approvedByImport, tags: imported.tags });
     await store.pairings.take(pairing.code);
     return true;
+  }
+
+  /** Another node may have approved the pair a moment ago: without this, a board would get other credentials here. */
+  async #stateOf({ deviceId, clientId }: BoardRequest): Promise<PairState> {
+    const { credentials, refreshCredentials } = this.#dependencies;
+    const state = credentials.stateOf(deviceId, clientId);
+    if (state.kind === "approved") return state;
+    await refreshCredentials(deviceId);
+    return credentials.stateOf(deviceId, clientId);
   }
 
   /** Gives credentials without approval. */

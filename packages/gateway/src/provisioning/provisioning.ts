@@ -16,6 +16,7 @@ import type { DeviceAdmin } from "../fleet/fleet.ts";
 
 import type { Store } from "../store/store.ts";
 import { Provisioning } from "./board-provisioning.ts";
+import { CredentialRefresh } from "./credential-refresh.ts";
 import { Credentials, type DeviceCredentials } from "./credentials.ts";
 import { type OtaDependencies, type OtaSettings, type OtaUpstream, otaRoutes } from "./ota.ts";
 
@@ -50,11 +51,14 @@ export interface ProvisioningDependencies {
 export interface DeviceSignIn {
   readonly addressOf: (request: IncomingMessage) => string | undefined;
   readonly signInFailed: (from: string | undefined) => number;
+  /** Reads the credentials of a device again before it is rejected; `undefined` if this node knows all of them. */
+  readonly refreshCredentials: (deviceId: string) => Promise<void> | undefined;
 }
 
 export interface OpenedProvisioning {
   readonly credentials: Credentials;
   readonly provisioning: Provisioning;
+  readonly refresh: CredentialRefresh;
   readonly signIn: DeviceSignIn;
   routes(
     http: FastifyInstance,
@@ -77,6 +81,8 @@ export function openProvisioning(dependencies: ProvisioningDependencies): Opened
     remember: (deviceId, pair) => devices.pairChanged(deviceId, pair),
     pin: (deviceId, pair) => devices.pairPinned(deviceId, pair),
   });
+  const refresh = new CredentialRefresh(clock);
+  const refreshCredentials = (deviceId: string) => refresh.refresh(deviceId);
   const signIns = new Throttle(clock, { burst: limits.failedSignIns.max, everyMs: signInIntervalMs });
   const provisioning = new Provisioning({
     admission,
@@ -88,13 +94,16 @@ export function openProvisioning(dependencies: ProvisioningDependencies): Opened
     credentials,
     devices,
     disconnect,
+    refreshCredentials,
   });
   return {
     credentials,
+    refresh,
     provisioning,
     signIn: {
       addressOf: (request) => peerAddress(request, config.http.trustProxy),
       signInFailed: (from) => signIns.count(sourceOf(from)),
+      refreshCredentials,
     },
     routes: (http, settingsOf, firmwareFor, upstream) =>
       otaRoutes(http, {

@@ -10,6 +10,7 @@ import { IdempotencyRecords } from "./idempotency-records.ts";
 import { ImportedDevices } from "./imported-devices.ts";
 import { Pairings } from "./pairings.ts";
 import { Settings } from "./settings.ts";
+import { SignInCodes } from "./sign-in-codes.ts";
 import { Tokens } from "./tokens.ts";
 import { ToolLists } from "./tool-lists.ts";
 import { ToolPins } from "./tool-pins.ts";
@@ -31,6 +32,7 @@ export interface StoreTransaction {
   readonly settings: Settings;
   readonly voiceAccounts: VoiceAccounts;
   readonly consoleSessions: ConsoleSessions;
+  readonly signInCodes: SignInCodes;
 }
 
 export function durableParts(db: Database, clock: Clock): StoreTransaction {
@@ -49,5 +51,6 @@ export function durableParts(db: Database, clock: Clock): StoreTransaction {
     settings: new Settings(db, clock),
     voiceAccounts: new VoiceAccounts(db, clock),
     consoleSessions: new ConsoleSessions(db),
+    signInCodes: new SignInCodes(db, clock),
   };
 }

@@ -15,9 +15,9 @@ export interface LockedFolder {
 }
 
 /**
- * Locks the folder by an operating-system lock on a file, which ends with the process. Only one gateway may use the
- * embedded database: a second one would not learn about tokens that the first revoked. With PostgreSQL the lock only
- * shows commands that this gateway runs, so a file system without locks is accepted.
+ * Locks the folder by an operating-system lock on a file, which ends with the process. Only one gateway may use a folder:
+ * a second one would not learn about tokens that the first revoked, and would take its identity and its run file. With
+ * PostgreSQL a file system without locks is accepted.
  */
 export function lockDataFolder(folder: string, storage: string): LockedFolder {
   const file = path.join(folder, lockFileName);
@@ -35,9 +35,10 @@ export function lockDataFolder(folder: string, storage: string): LockedFolder {
     database.exec("begin exclusive");
   } catch (error) {
     database?.close();
-    if (storage !== "sqlite:") return { locked: false, release: () => undefined };
+    const inUse = isLocked(error);
+    if (!inUse && storage !== "sqlite:") return { locked: false, release: () => undefined };
     if (error instanceof SqliteMissing) throw new StartError(error.message);
-    if (!isLocked(error))
+    if (!inUse)
       throw new StartError(
         `${file} cannot be locked (${messageOf(error)}). ${storageRemedy(error)}, or choose another folder with --data.`,
       );

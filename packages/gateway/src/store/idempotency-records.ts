@@ -4,8 +4,9 @@ import type { Database } from "./engine.ts";
 
 export interface IdempotencyRecord {
   readonly digest: string;
-  /** The run of the gateway that executes the request. */
+  /** Identifies the claim: the run of the gateway that executes the request, and a number. */
   readonly run: string;
+  readonly expiresAt: number;
   /** `undefined` until the request has finished. */
   readonly answer: string | undefined;
 }
@@ -32,39 +33,50 @@ export class IdempotencyRecords {
       .where("request_key", "=", key)
       .where("expires_at", "<=", this.#clock.now())
       .execute();
-    const { numInsertedOrUpdatedRows } = await this.#db
-      .insertInto("tendon_first_answers")
-      .values({ principal, request_key: key, digest, run, answer: null, expires_at: expiresAt })
-      .onConflict((conflict) => conflict.columns(["principal", "request_key"]).doNothing())
-      .executeTakeFirstOrThrow();
-    return numInsertedOrUpdatedRows === 1n ? undefined : await this.get(principal, key);
+    for (;;) {
+      const { numInsertedOrUpdatedRows } = await this.#db
+        .insertInto("tendon_first_answers")
+        .values({ principal, request_key: key, digest, run, answer: null, expires_at: expiresAt })
+        .onConflict((conflict) => conflict.columns(["principal", "request_key"]).doNothing())
+        .executeTakeFirstOrThrow();
+      if (numInsertedOrUpdatedRows === 1n) return undefined;
+      const known = await this.get(principal, key);
+      // The other claim may have been released meanwhile. Only the inserted row gives the right to run the request.
+      if (known !== undefined) return known;
+    }
   }
 
   async get(principal: string, key: string): Promise<IdempotencyRecord | undefined> {
     const row = await this.#db
       .selectFrom("tendon_first_answers")
-      .select(["digest", "run", "answer"])
+      .select(["digest", "run", "answer", "expires_at"])
       .where("principal", "=", principal)
       .where("request_key", "=", key)
       .executeTakeFirst();
-    return row === undefined ? undefined : { ...row, answer: row.answer ?? undefined };
+    if (row === undefined) return undefined;
+    const { digest, run, answer } = row;
+    return { digest, run, answer: answer ?? undefined, expiresAt: Number(row.expires_at) };
   }
 
-  async finish(principal: string, key: string, answer: string): Promise<void> {
+  /** Stores the answer of this claim. */
+  async finish(principal: string, key: string, run: string, answer: string): Promise<void> {
     await this.#db
       .updateTable("tendon_first_answers")
       .set({ answer })
       .where("principal", "=", principal)
       .where("request_key", "=", key)
+      .where("run", "=", run)
       .execute();
   }
 
-  /** Deletes the record of a request that never reached its device, so that a client can retry. */
-  async release(principal: string, key: string): Promise<void> {
+  /** Deletes this claim of a request that never reached its device, so that a client can retry. */
+  async release(principal: string, key: string, run: string): Promise<void> {
     await this.#db
       .deleteFrom("tendon_first_answers")
       .where("principal", "=", principal)
       .where("request_key", "=", key)
+      .where("run", "=", run)
+      .where("answer", "is", null)
       .execute();
   }
 

@@ -58,6 +58,7 @@ export class Store implements StoreTransaction {
   readonly settings: StoreTransaction["settings"];
   readonly voiceAccounts: StoreTransaction["voiceAccounts"];
   readonly consoleSessions: StoreTransaction["consoleSessions"];
+  readonly signInCodes: StoreTransaction["signInCodes"];
   readonly audit: AuditEntries;
   /** These three are buffered and written soon after. The rest of the store waits for the disk. */
   readonly calls: Calls;
@@ -89,6 +90,7 @@ export class Store implements StoreTransaction {
     this.voiceAccounts = parts.voiceAccounts;
     this.consoleSessions = parts.consoleSessions;
     this.#deviceGroups = new DeviceGroups(clock);
+    this.signInCodes = parts.signInCodes;
     this.#buffers = new Buffers(clock, onProblem);
     this.audit = new AuditEntries(engine, this.#buffers);
     this.calls = new Calls(engine, this.#buffers);
@@ -107,6 +109,7 @@ export class Store implements StoreTransaction {
         ["approvals", (limit) => this.approvals.pruneOld(limit)],
         ["pairings", (limit) => this.pairings.pruneOld(limit)],
         ["idempotency records", (limit) => this.idempotencyRecords.prune(limit)],
+        ["sign-in codes", (limit) => this.signInCodes.prune(limit)],
         ["tool lists", (limit) => this.toolLists.pruneUnused(limit)],
       ]),
       clock,

@@ -23,6 +23,7 @@ export interface Tables {
   tendon_voice_accounts: VoiceAccountsTable;
   tendon_firmware_updates: FirmwareUpdatesTable;
   tendon_console_sessions: ConsoleSessionsTable;
+  tendon_sign_in_codes: SignInCodesTable;
   tendon_audit: AuditTable;
 }
 
@@ -45,6 +46,13 @@ interface ConsoleSessionsTable {
   credential: string;
   opened_at: number;
   used_at: number;
+}
+
+interface SignInCodesTable {
+  key: string;
+  principal: string;
+  credential: string;
+  expires_at: number;
 }
 
 interface VoiceAccountsTable {

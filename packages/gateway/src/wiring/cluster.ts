@@ -6,8 +6,11 @@ import type { Erasure } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
-import type { Credentials } from "../provisioning/provisioning.ts";
+import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
+import { Balance, type NodeBalance } from "./balance.ts";
+import { ClusterHealth } from "./cluster-health.ts";
+import { Isolation } from "./isolation.ts";
 import type { OpenedServices } from "./services.ts";
 
 export interface ClusterDependencies {
@@ -16,15 +19,17 @@ export interface ClusterDependencies {
   readonly events: Events;
   readonly node: string;
   readonly version: string;
+  /** Whether nodes even out their devices without being asked. */
+  readonly balance: boolean;
 }
 
 type Sessions = Console["authentication"]["sessions"];
 
 interface ClusterParts {
   readonly services: OpenedServices;
-  readonly store: Pick<Store, "onAvailable">;
+  readonly store: Pick<Store, "onAvailable" | "settings">;
   readonly tokens: Tokens;
-  readonly credentials: Credentials;
+  readonly provisioning: Pick<OpenedProvisioning, "credentials" | "refresh">;
   readonly authentication: Authentication;
   /** The sign-ins to the console. */
   readonly sessions: Sessions;
@@ -37,7 +42,13 @@ export interface JoinedCluster {
   readonly cluster: Cluster;
   /** Starts the exchange of devices, sessions and changes with the other nodes. */
   open(parts: ClusterParts): Promise<void>;
-  unready(): string | undefined;
+  readonly health: ClusterHealth;
+  /** Whether the other nodes have lost this one, and it has no connection to NATS. */
+  isolated(): boolean;
+  /** Evens out the devices of the nodes; begins with `open`. */
+  balance(): Promise<NodeBalance[]>;
+  /** Stops sending boards away for balance: the node is stopping. */
+  stopBalance(): void;
   /** Leaves the cluster after the directory has released all devices of this node. */
   leave(): Promise<void>;
 }
@@ -48,17 +59,22 @@ export async function joinCluster({
   events,
   node,
   version,
+  balance: auto,
 }: ClusterDependencies): Promise<JoinedCluster> {
   let devices = () => 0;
+  let balance: Balance | undefined;
   const cluster = await Cluster.join({
     url,
     clock,
     node,
     version,
     devices: () => devices(),
+    moving: () => balance?.moving ?? 0,
     onState: (state, server) => events.clusterLink(state, server),
     onFault: (detail) => events.clusterFault(detail),
+    onEventsLost: (count) => health.eventsLost(count),
   });
+  const health: ClusterHealth = new ClusterHealth({ clock, cluster, events });
   const shared = new ReplicatedEvents({
     publish: (event) => replication.publish(event),
     remove: (sequences) => replication.remove(sequences),
@@ -75,15 +91,17 @@ export async function joinCluster({
   events.useReplicated(shared);
   let settled = async () => {};
   let stopSharing = () => {};
+  let isolation: Isolation | undefined;
   return {
     cluster,
+    health,
     async open(parts) {
       const { services, tokens } = parts;
       devices = () => services.fleet.sessions().length;
       applyEvent = ({ type, device, at, data }) => {
         if (type === "device.online" && device !== undefined) services.fleet.replicas.applyOnline(device, at);
         if (type === "device.offline" && device !== undefined)
-          services.fleet.replicas.applyOffline(device, at, String(data["reason"]));
+          services.fleet.replicas.applyOffline(device, offlineSince(at, data), String(data["reason"]));
       };
       stopSharing = parts.authentication.shareWith((spent) =>
         cluster.broadcasts.send({ kind: "spent", spent }),
@@ -91,17 +109,31 @@ export async function joinCluster({
       tokens.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "token", id }));
       cluster.broadcasts.onBroadcast((broadcast) => applyBroadcast(parts, broadcast));
       parts.store.onAvailable(() => void cluster.broadcasts.retryFailed());
+      parts.provisioning.refresh.readWith((id) => deviceChanged(parts, id));
       await shareSessions(cluster, parts.sessions);
       const remote = await services.join(cluster);
       settled = () => remote.settled();
+      const boards = () => services.fleet.sessions().filter(({ kind }) => kind === "esp32");
+      isolation = new Isolation({ clock, cluster, settings: parts.store.settings, events, boards });
+      const hasMoved = (id: string) => services.fleet.isRemote(id);
+      balance = new Balance({ clock, cluster, events, boards, hasMoved, auto });
     },
-    unready: () => (cluster.connected ? undefined : "NATS cannot be reached"),
+    isolated: () => isolation?.isolated === true,
+    balance: async () => (await balance?.run()) ?? [],
+    stopBalance: () => balance?.stop(),
     async leave() {
       stopSharing();
+      isolation?.stop();
+      health.stop();
       await settled();
       await cluster.leave();
     },
   };
+}
+
+/** The event of a device that was lost with its node comes later than the loss. */
+function offlineSince(at: number, { since }: { readonly [key: string]: unknown }): number {
+  return typeof since === "string" ? Date.parse(since) : at;
 }
 
 async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promise<void> {
@@ -113,7 +145,7 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
       await deviceChanged(parts, broadcast.id);
       return;
     case "device_gone":
-      parts.credentials.apply(broadcast.id, undefined);
+      parts.provisioning.credentials.apply(broadcast.id, undefined);
       await parts.services.fleet.replicas.applyDeletion(broadcast.id);
       return;
     case "history_gone":
@@ -152,9 +184,10 @@ async function shareSessions(cluster: Cluster, sessions: Sessions): Promise<void
 }
 
 /** A device whose credentials another node has changed may be connected here with the old ones. */
-async function deviceChanged({ services, credentials, cut }: ClusterParts, id: string): Promise<void> {
+async function deviceChanged({ services, provisioning, cut }: ClusterParts, id: string): Promise<void> {
   const { admin, replicas } = services.fleet;
   const before = admin.find(id)?.pair;
   const now = await replicas.reload(id);
-  if (credentials.applyChange(id, before, now)) cut(id, "its credentials were revoked or replaced");
+  if (provisioning.credentials.applyChange(id, before, now))
+    cut(id, "its credentials were revoked or replaced");
 }

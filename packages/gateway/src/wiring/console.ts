@@ -44,6 +44,7 @@ export async function openConsole(http: Http, dependencies: ConsoleDependencies)
     ...rest,
     startDemoDevice,
     sessionStorage: store.consoleSessions,
+    codeStorage: store.signInCodes,
     callHistory: (span, take) => store.calls.finishedIn({ ...span, limit: maxCallsRead }, take),
     onlineAlready: rest.services.fleet.sessions().length,
     frames: framesOfAllNodes(cluster, frames),

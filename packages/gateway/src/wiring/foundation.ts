@@ -44,7 +44,7 @@ export interface Foundation {
   /** The file of the admin token; `undefined` if the options contain the token. */
   readonly adminToken: SecretFile | undefined;
   readonly adminSecret: string;
-  /** The host name of this machine. */
+  /** The name of this node: the setting `node`, or the host name of this machine. */
   readonly node: string;
   /** Identifies this gateway among those that share a database. */
   readonly nodeId: string;
@@ -75,7 +75,7 @@ export async function openFoundation(
   const adminToken =
     options.adminToken === undefined ? readOrMakeSecret(dataFolder, "admin-token") : undefined;
   const nodeId = readOrMakeNodeId(dataFolder);
-  const node = os.hostname();
+  const node = config.node ?? os.hostname();
   const metrics = new Metrics();
   const events = new Events(clock, log, metrics);
   const certificate = openCertificate(config.tls, { clock, events });
@@ -96,7 +96,7 @@ export async function openFoundation(
   const join = async (url: string) => {
     // The NATS client is loaded only if a cluster is configured.
     const { joinCluster } = await import("./cluster.ts");
-    return await joinCluster({ url, clock, events, node, version });
+    return await joinCluster({ url, clock, events, node, version, balance: config.drain.balance });
   };
   const cluster = config.cluster === undefined ? undefined : await join(config.cluster);
   if (cluster === undefined) await events.useLog(storedEventLog(store, nodeId));

@@ -48,7 +48,7 @@ export interface RouteDependencies {
   readonly eraseHistory: (device: string) => Promise<void>;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
   readonly reportFault: (error: unknown) => void;
-  readonly isStopping: () => boolean;
+  readonly shutdown: () => { readonly stopping: boolean; readonly rejecting: boolean };
 }
 
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
@@ -56,7 +56,8 @@ const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 
 export async function openRoutes(http: Http, dependencies: RouteDependencies): Promise<Console> {
   const { foundation, services, tokens, authentication, provisioning, firmware, voice, mqtt } = dependencies;
-  const { clock, metrics, events, store, cluster, node, nodeId, idPrefix, stateKey } = foundation;
+  const { clock, metrics, events, store, cluster, certificate, node, nodeId, idPrefix, stateKey } =
+    foundation;
   docsRoutes(http, dependencies.listening.publicUrl);
   const { audit } = dependencies;
   const console = await openConsole(http, {
@@ -79,7 +80,13 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     metrics,
     events,
     authentication: console.authentication,
-    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: dependencies.isStopping() }),
+    warnings: () => attentionOf({ certificate: certificate?.warning(), clock: cluster?.health.warning() }),
+    measure(metrics) {
+      metrics.devicesOnline.set(services.fleet.sessions().length);
+      metrics.certificateExpiry.set((certificate?.expiresAt ?? 0) / 1_000);
+      cluster?.health.measure(metrics);
+    },
+    unready: () => unreadyParts({ clock, store, mqtt, cluster, stopping: dependencies.shutdown().stopping }),
   });
   const register = async (boards: FastifyInstance) => {
     new CloseGrace(clock).applyTo(boards);
@@ -102,6 +109,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     console,
     settingsOf: dependencies.settingsOf,
     voice: clusterVoiceSessions(cluster?.cluster, voice?.relay),
+    balanceNodes: async () => (await cluster?.balance()) ?? [],
     nodes: () => nodeList({ cluster: cluster?.cluster, store, services, node, nodeId, startedAt }),
   });
   const { reportFault } = dependencies;
@@ -118,8 +126,16 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) dependencies.devices.upgrade(request, socket, head);
-    else if (mqttPaths.has(path) && !dependencies.isStopping() && mqtt.upgrade(request, socket, head)) return;
+    else if (mqttPaths.has(path) && !dependencies.shutdown().rejecting && mqtt.upgrade(request, socket, head))
+      return;
     else refuseOnSocket(socket, new TendonError("not_found", "there is no WebSocket at this address"));
   });
   return console;
+}
+
+/** The parts with a warning. */
+function attentionOf(parts: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(parts).flatMap(([part, why]) => (why === undefined ? [] : [[part, why]])),
+  );
 }

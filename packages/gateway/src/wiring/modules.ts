@@ -66,6 +66,7 @@ export async function openModules(
     nodeId: foundation.nodeId,
     idPrefix,
     run,
+    mayReturn: (other) => cluster?.members.mayReturn(other) === true,
     isAlive: (other) => other === run || cluster?.members.isAlive(other) === true,
     defaultTimeoutMs: config.calls.timeoutMs,
     keepArguments: config.calls.keepArguments,

@@ -76,6 +76,7 @@ async function startEmbedded(dependencies: MqttDependencies) {
     clock,
     events,
     signInFailed: dependencies.signInFailed,
+    refreshCredentials: dependencies.refreshCredentials,
     retained: (filters) => topics.retained(filters),
     deviceCutOff: (deviceId) => flooders.cutOff(deviceId),
     admitDevice(claim) {

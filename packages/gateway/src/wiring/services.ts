@@ -38,6 +38,8 @@ export interface ServiceDependencies
   /** The id of this run of the gateway. */
   readonly run: string;
   readonly isAlive: (run: string) => boolean;
+  /** Whether a run that is not alive now may come back. */
+  readonly mayReturn: (run: string) => boolean;
 }
 
 /** The services for clients, and what only the composition root uses. */

@@ -7,4 +7,5 @@ export { type Foundation, type FoundationOptions, openFoundation, type Started }
 export { openRoutes } from "./http-routes.ts";
 export { type Modules, openModules } from "./modules.ts";
 export { type MqttTransport, startMqtt } from "./mqtt.ts";
+export { Shutdown } from "./shutdown.ts";
 export { checkStart, startProblems } from "./start-checks.ts";

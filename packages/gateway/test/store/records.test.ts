@@ -86,6 +86,30 @@ describe.each(kinds)("records in %s", (kind) => {
     expect(await again.tokens.get("token-1")).toEqual(token(1, { revokedAt: 77 }));
   });
 
+  it("of idempotency: a claim has one holder at a time, also while claims are released", async () => {
+    const first = await databases.open();
+    const second = kind === "postgres" ? await databases.open(first.place) : first;
+    let [holders, most, won] = [0, 0, 0];
+    const contender = async (number: number) => {
+      const { idempotencyRecords } = (number % 2 === 0 ? first : second).store;
+      for (let round = 0; round < 40; round += 1) {
+        const run = `run/${number}-${round}`;
+        const claim = { digest: "d", run, expiresAt: Number.MAX_SAFE_INTEGER };
+        if ((await idempotencyRecords.claim("p", "key", claim)) !== undefined) continue;
+        holders += 1;
+        won += 1;
+        most = Math.max(most, holders);
+        // A release of another claim has no effect.
+        await idempotencyRecords.release("p", "key", "run/other");
+        holders -= 1;
+        await idempotencyRecords.release("p", "key", run);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, (_, number) => contender(number)));
+    expect(won).toBeGreaterThan(10);
+    expect(most).toBe(1);
+  });
+
   it("of settings: the first writer decides", async () => {
     const { store, place } = await databases.open();
     const other = (await databases.open(place)).store;

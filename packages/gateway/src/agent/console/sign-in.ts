@@ -9,12 +9,13 @@ import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
 import { failures, type Http, type HttpAuthentication, sessionMaxAgeMs, writeCookie } from "../http/http.ts";
-import { SignInCodes } from "./sign-in-codes.ts";
+import { type SignInCodeStorage, SignInCodes } from "./sign-in-codes.ts";
 
 export interface SignInDependencies {
   readonly clock: Clock;
   readonly events: Events;
-  readonly tokens: Pick<Tokens, "current">;
+  readonly tokens: Pick<Tokens, "current" | "credentialOf">;
+  readonly codeStorage: SignInCodeStorage;
   readonly authentication: Authentication;
   readonly audit: Audit;
   readonly http: HttpAuthentication;
@@ -34,15 +35,16 @@ export class SignIn {
 
   constructor(dependencies: SignInDependencies) {
     this.#dependencies = dependencies;
-    this.#codes = new SignInCodes(dependencies.clock);
+    const { clock, codeStorage: storage, tokens } = dependencies;
+    this.#codes = new SignInCodes({ clock, storage, credentialOf: (id) => tokens.credentialOf(id) });
     const rate = { burst: limits.signInFailures.max, everyMs: failureDecayMs };
     this.#failures = new Throttle(dependencies.clock, rate, limits.signInSources.max);
   }
 
   /** A link that opens the console and signs in once. */
-  link(principalId: string): { readonly code: string; readonly url: string; readonly expiresAt: number } {
-    const { code, expiresAt } = this.#codes.make(principalId);
-    return { code, url: `${this.#dependencies.about().url}/#code=${code}`, expiresAt };
+  link(principalId: string) {
+    const made = this.#codes.make(principalId);
+    return { ...made, url: `${this.#dependencies.about().url}/#code=${made.code}` };
   }
 
   routes(http: Http): void {
@@ -72,7 +74,7 @@ export class SignIn {
       },
       async (request, reply) => {
         this.#dependencies.http.requireOwnPage(request);
-        const principal = this.#authenticate(request.body.secret, request.ip);
+        const principal = await this.#authenticate(request.body.secret, request.ip);
         // A new sign-in ends the old session of this browser.
         const old = this.#dependencies.http.cookieOf(request);
         if (old !== undefined) await this.#dependencies.http.sessions.close(old);
@@ -115,8 +117,10 @@ export class SignIn {
           response: { 201: SignInCode, ...failures },
         },
       },
-      (request, reply) => {
-        const { expiresAt, ...link } = this.link(this.#dependencies.http.byTokenOrSession(request).id);
+      async (request, reply) => {
+        const principal = this.#dependencies.http.byTokenOrSession(request);
+        const { expiresAt, stored, ...link } = this.link(principal.id);
+        await stored;
         reply.code(201);
         return { ...link, expiresAt: isoTime(expiresAt) };
       },
@@ -132,7 +136,7 @@ export class SignIn {
    * The one place where a sign-in becomes a principal. An identity provider belongs here: a further route of this class
    * checks the provider's answer, finds the principal of that person, and opens the session as above.
    */
-  #authenticate(secret: string, address: string): Principal {
+  async #authenticate(secret: string, address: string): Promise<Principal> {
     const waitMs = this.#failures.waitMs(address);
     if (waitMs > 0)
       throw new TendonError("rate_limited", "too many failed sign-ins from this address; retry later", {
@@ -140,7 +144,7 @@ export class SignIn {
       });
     const text = secret.trim();
     const byToken = this.#dependencies.authentication.identify(text, address);
-    const byCode = byToken === undefined ? this.#codes.take(text) : undefined;
+    const byCode = byToken === undefined ? await this.#codes.take(text) : undefined;
     const principal =
       byToken ?? (byCode === undefined ? undefined : this.#dependencies.tokens.current(byCode));
     if (principal !== undefined) return principal;

@@ -62,6 +62,7 @@ export class Certificate {
   #pair: KeyPair;
   #validTo = "";
   #warnedAt = Number.NEGATIVE_INFINITY;
+  #warnedExpired = false;
   /** The digest or the error of the last read, so that each change is reported once. */
   #lastRead: string;
 
@@ -77,6 +78,19 @@ export class Certificate {
 
   get pair(): KeyPair {
     return this.#pair;
+  }
+
+  /** When the served certificate expires, in ms since 1970. */
+  get expiresAt(): number {
+    return Date.parse(this.#validTo);
+  }
+
+  /** From two weeks before the expiry on. */
+  warning(): string | undefined {
+    const leftMs = this.expiresAt - this.#dependencies.clock.now();
+    if (leftMs >= expiryWarningMs) return undefined;
+    const verb = leftMs <= 0 ? "has expired: it was" : "expires soon: it is";
+    return `the TLS certificate ${verb} valid until ${new Date(this.expiresAt).toISOString()}`;
   }
 
   /** Calls `use` with every new pair. Open connections keep the one they began with. */
@@ -122,12 +136,18 @@ export class Certificate {
     this.#warnBeforeExpiry();
   }
 
-  /** Logs a warning once a day, from two weeks before the expiry on. */
+  /** Logs it once a day, from two weeks before the expiry on, and at the expiry. */
   #warnBeforeExpiry(): void {
-    const now = this.#dependencies.clock.now();
-    if (Date.parse(this.#validTo) - now >= expiryWarningMs || now - this.#warnedAt < dayMs) return;
+    const { clock, events } = this.#dependencies;
+    const now = clock.now();
+    const leftMs = this.expiresAt - now;
+    const expired = leftMs <= 0;
+    if (leftMs >= expiryWarningMs || (now - this.#warnedAt < dayMs && expired === this.#warnedExpired))
+      return;
     this.#warnedAt = now;
-    this.#dependencies.events.certificate("ends soon", `${this.#files.cert} is valid until ${this.#validTo}`);
+    this.#warnedExpired = expired;
+    const until = `${this.#files.cert} ${expired ? "was" : "is"} valid until ${this.#validTo}`;
+    events.certificate(expired ? "expired" : "ends soon", until);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Forwards requests about sessions, pictures and jobs to the node that made them: each id names its node. */
+import { randomUUID } from "node:crypto";
 import { limits, visionLimits } from "@tendon/protocol";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Cluster, ForwardedAnswer, ForwardedRequest } from "../../cluster/cluster.ts";
@@ -6,8 +7,9 @@ import { TendonError } from "../../errors.ts";
 import type { Services } from "../services.ts";
 import type { Http } from "./server.ts";
 
-/** A forwarded request has this header and is not forwarded again. */
+/** A forwarded request has this header and is not forwarded again. Its value, a secret of this process, proves it. */
 const forwardedHeader = "x-tendon-node";
+const proof = randomUUID();
 const maxBodyBytes = Math.max(limits.mcpBodyBytes.max, visionLimits.bodyBytes.max);
 /** A client with this many unread bytes is disconnected. */
 const maxUnreadBytes = 4 * 1024 * 1024;
@@ -21,12 +23,16 @@ export function forwardMisrouted(http: Http, cluster: Cluster, { fanOut }: Pick<
   cluster.forwarding.serve((request) => answerHere(http, request));
   http.addHook("onRequest", async (request, reply) => {
     const owner = ownerOf(request);
-    if (owner === undefined || owner === cluster.instance || request.headers[forwardedHeader] !== undefined)
-      return;
+    if (owner === undefined || owner === cluster.instance || isForwarded(request)) return;
     // The sessions of a dead node are gone; the route answers that they are unknown.
     if (!cluster.members.isAlive(owner)) return;
-    await forward(cluster, owner, request, reply);
+    await forward(http, cluster, owner, request, reply);
   });
+}
+
+/** Whether another node has received this request, and has checked its Host and Origin against its own names. */
+export function isForwarded({ headers }: FastifyRequest): boolean {
+  return headers[forwardedHeader] === proof;
 }
 
 /** The node that has the request's session, picture or job. */
@@ -58,17 +64,24 @@ function shareJobProgress(cluster: Cluster, fanOut: FanOut): void {
   });
 }
 
-async function forward(cluster: Cluster, owner: string, request: FastifyRequest, reply: FastifyReply) {
+async function forward(
+  http: Http,
+  cluster: Cluster,
+  owner: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) {
   const body = await readBody(request);
-  const headers: Record<string, string | readonly string[]> = { [forwardedHeader]: cluster.instance };
+  const headers: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(request.headers))
     if (value !== undefined && !hopByHop.has(name)) headers[name] = value;
+  const forwarded = { method: request.method, url: request.url, headers, from: request.ip, body };
   reply.hijack();
   const { raw } = reply;
   try {
     await cluster.forwarding.forward(
       owner,
-      { method: request.method, url: request.url, headers, from: request.ip, body },
+      forwarded,
       {
         head(status, sent) {
           for (const [name, value] of Object.entries(sent))
@@ -92,10 +105,27 @@ async function forward(cluster: Cluster, owner: string, request: FastifyRequest,
       },
     );
   } catch (error) {
+    if (isGone(error)) {
+      await answerFrom(raw, await answerHere(http, forwarded));
+      return;
+    }
     const { code, message } = error instanceof TendonError ? error : { code: "internal", message: "" };
     raw.writeHead(503, { "content-type": "application/problem+json" });
     raw.end(JSON.stringify({ status: 503, code, detail: message }));
   }
+}
+
+/** The node has ended a moment ago: it no longer listens, or it was lost before it could answer. */
+function isGone(error: unknown): boolean {
+  return error instanceof TendonError && error.code === "device_offline";
+}
+
+async function answerFrom(raw: FastifyReply["raw"], answer: ForwardedAnswer): Promise<void> {
+  for (const [name, value] of Object.entries(answer.headers))
+    if (!hopByHop.has(name)) raw.setHeader(name, value);
+  raw.writeHead(answer.status);
+  for await (const chunk of answer.chunks) raw.write(chunk);
+  raw.end();
 }
 
 async function readBody(request: FastifyRequest): Promise<Buffer> {
@@ -117,7 +147,7 @@ async function answerHere(http: Http, request: ForwardedRequest): Promise<Forwar
     // Safe: the HTTP server of another node has parsed it.
     method: request.method as "POST",
     url: request.url,
-    headers: request.headers as Record<string, string>,
+    headers: { ...(request.headers as Record<string, string>), [forwardedHeader]: proof },
     remoteAddress: request.from,
     payload: request.body,
     payloadAsStream: true,

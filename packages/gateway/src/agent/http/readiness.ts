@@ -6,7 +6,9 @@ export interface Parts {
   readonly clock: Clock;
   readonly store: Store;
   readonly mqtt: { unready(): string | undefined };
-  readonly cluster: { unready(): string | undefined } | undefined;
+  readonly cluster:
+    | { readonly isolated: () => boolean; readonly health: { unready(): string | undefined } }
+    | undefined;
   readonly stopping: boolean;
 }
 
@@ -20,14 +22,20 @@ export async function unreadyParts({
   stopping,
 }: Parts): Promise<Record<string, string>> {
   const found: [string, string | undefined][] = [
-    ["gateway", stopping ? "the gateway is stopping" : undefined],
+    ["gateway", ofGateway(stopping, cluster?.isolated() === true)],
     ["mqtt", mqtt.unready()],
-    ["cluster", cluster?.unready()],
+    ["cluster", cluster?.health.unready()],
     ["storage", (await answers(clock, store)) ? undefined : "the database does not answer"],
   ];
   return Object.fromEntries(
     found.flatMap(([part, why]) => (why === undefined ? [] : [[part, why] as const])),
   );
+}
+
+/** What concerns this node alone: the other nodes are ready. */
+function ofGateway(stopping: boolean, isolated: boolean): string | undefined {
+  if (stopping) return "the gateway is stopping";
+  return isolated ? "the node is cut off from the others" : undefined;
 }
 
 function answers(clock: Clock, store: Store): Promise<boolean> {

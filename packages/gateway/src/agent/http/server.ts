@@ -15,6 +15,7 @@ import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import { Cors } from "./cors.ts";
 import { describeRoutes } from "./description.ts";
+import { isForwarded } from "./forwarding.ts";
 import { requireKnownQuery } from "./known-query.ts";
 import { OriginGuard } from "./origin-guard.ts";
 import { refuseExcess } from "./overload-gate.ts";
@@ -114,7 +115,7 @@ export async function createHttp(settings: HttpSettings): Promise<Http> {
       throw new TendonError("bad_request", "the Host header is missing");
     if (at.startsWith("/api/")) reply.headers(headers);
     if (!open.some((prefix) => at.startsWith(prefix))) {
-      guard.check(request);
+      if (!isForwarded(request)) guard.check(request);
       if (cors.answers(request, reply)) return;
     }
     next();

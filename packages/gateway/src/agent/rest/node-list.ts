@@ -30,6 +30,7 @@ export function nodeList({
     version,
     startedAt,
     devices: services.fleet.sessions().length,
+    moving: 0,
     draining: false,
   };
   const members = cluster?.nodes() ?? [alone];
@@ -41,6 +42,7 @@ export function nodeList({
       version: member.version,
       startedAt: isoTime(member.startedAt),
       devices: member.devices,
+      moving: member.moving ?? 0,
       draining: member.draining,
     })),
     engines: {

@@ -1,5 +1,5 @@
 /** REST under /api/v1: the services as HTTP routes, with errors as problem documents. */
-import { NodeList, type Provisioned, SettingList, type SettingView } from "@tendon/protocol";
+import { NodeBalanceList, NodeList, type Provisioned, SettingList, type SettingView } from "@tendon/protocol";
 import { requireEveryDevice, requireScope, type Tokens } from "../../access/access.ts";
 import type { Audit } from "../../audit/audit.ts";
 import type { Clock } from "../../clock.ts";
@@ -41,6 +41,8 @@ export interface RestDependencies {
   readonly console: Console;
   readonly voice: VoiceSessions;
   readonly nodes: () => NodeList;
+  /** Evens out the devices of the nodes; resolves when the nodes have begun. */
+  readonly balanceNodes: () => Promise<NodeBalanceList["nodes"]>;
   /** The connection settings for a device with these credentials. */
   readonly settingsOf: (credentials: DeviceCredentials) => Omit<Provisioned, "id">;
 }
@@ -65,7 +67,7 @@ export async function restRoutes(http: Http, dependencies: RestDependencies): Pr
     tokenRoutes(routes, dependencies);
     auditRoutes(routes, dependencies.audit);
     voiceRoutes(routes, dependencies.services, dependencies.voice);
-    nodeRoutes(routes, dependencies.nodes);
+    nodeRoutes(routes, dependencies);
     settingRoutes(routes, dependencies.settings);
     dependencies.console.routes(routes);
     await firmwareRoutes(routes, dependencies);
@@ -73,7 +75,10 @@ export async function restRoutes(http: Http, dependencies: RestDependencies): Pr
   await http.register(register, { prefix: "/api/v1" });
 }
 
-function nodeRoutes(http: Http, nodes: () => NodeList): void {
+function nodeRoutes(
+  http: Http,
+  { nodes, balanceNodes }: Pick<RestDependencies, "nodes" | "balanceNodes">,
+): void {
   http.get(
     "/nodes",
     {
@@ -89,6 +94,25 @@ function nodeRoutes(http: Http, nodes: () => NodeList): void {
       requireScope(request.principal, "read");
       requireEveryDevice(request.principal, "the list of nodes");
       return nodes();
+    },
+  );
+  http.post(
+    "/nodes/balance",
+    {
+      schema: {
+        operationId: "balanceNodes",
+        summary: "Even out the devices of the nodes",
+        description:
+          "Needs `admin`. Nodes with more than their share disconnect the excess in small groups, and the load balancer gives these boards to the other nodes. The answer says what begins; `GET /nodes` shows the progress.",
+        tags: ["operations"],
+        response: { 202: NodeBalanceList, ...failures },
+      },
+    },
+    async (request, reply) => {
+      requireScope(request.principal, "admin");
+      requireEveryDevice(request.principal, "the nodes");
+      reply.code(202);
+      return { nodes: [...(await balanceNodes())] };
     },
   );
 }
