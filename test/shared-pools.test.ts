@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { unusedName } from "./access/tokens.ts";
 import { until } from "./inbox.ts";
 import { adminToken, openSite, type Site } from "./site.ts";
+import { stallWatch } from "./stall-watch.ts";
 
 async function makeToken(site: Site, name: string, scopes: string[] = ["read"]) {
   const { body } = await site.rest("POST", "/tokens", { name: unusedName(site, name), scopes });
@@ -87,7 +88,9 @@ describe("a token that takes all it can get", () => {
     for (let count = 0; count < 64; count += 1) expect((await open(fifth, "192.0.2.2")).status).toBe(200);
     expect((await open(fifth, "192.0.2.3")).status).toBe(429);
     expect((await open({ authorization: `Bearer ${adminToken}` })).status).toBe(200);
-    for (const { controller } of streams) controller.abort();
+    await stallWatch.ownWork(async () => {
+      for (const { controller } of streams) controller.abort();
+    });
     await until(async () => (await open(greedy)).status === 200, "places given back");
     for (const { controller } of streams) controller.abort();
   });

@@ -92,7 +92,7 @@ describe("PostgreSQL that is unreachable", () => {
     for (const node of [one, two, one, two]) expect((await node.call(first, ring.name)).status).toBe(200);
     await postgres.startAgain();
     await until(async () => {
-      const { calls } = await one.get("/calls").catch(() => ({ calls: [] }));
+      const { calls = [] } = await one.get("/calls").catch(() => ({ calls: [] }));
       return (calls as unknown[]).length === 4;
     }, "four lines of history");
   }, 60_000);
