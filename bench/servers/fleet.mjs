@@ -2,6 +2,7 @@
 import { macOf } from "../devices/firmwares.mjs";
 import { MqttDevice } from "../devices/mqtt-device.mjs";
 import { WebSocketDevice } from "../devices/websocket-device.mjs";
+import { takeOrders } from "./orders.mjs";
 
 /** A board waits before it tries again. */
 const retryMs = 1_000;
@@ -150,12 +151,4 @@ const orders = {
   },
 };
 
-process.on("message", (order) => {
-  if (order === "stop") process.exit(0);
-  void orders[order.what](order).then(
-    (result) => process.send(result),
-    (error) => process.send({ error: error.message }),
-  );
-});
-process.on("disconnect", () => process.exit(0));
-process.send({ ready: {} });
+takeOrders(orders);

@@ -3,6 +3,7 @@ import net from "node:net";
 import { clientFrame, readFrames } from "../devices/frames.mjs";
 import { percentile } from "../harness/statistics.mjs";
 import { HttpConnection } from "../http-connection.mjs";
+import { takeOrders } from "./orders.mjs";
 
 /** Sets of requests by name. They are sent here once, because some have thousands. */
 const prepared = new Map();
@@ -136,12 +137,4 @@ const orders = {
   },
 };
 
-process.on("message", (order) => {
-  if (order === "stop") process.exit(0);
-  void orders[order.what](order).then(
-    (result) => process.send(result),
-    (error) => process.send({ error: error.message }),
-  );
-});
-process.on("disconnect", () => process.exit(0));
-process.send({ ready: {} });
+takeOrders(orders);

@@ -1,8 +1,8 @@
 // The least an MCP server of the official SDK can do: one tool, both eras, on Node's own HTTP server.
-import { randomUUID } from "node:crypto";
 import http from "node:http";
-import { NodeStreamableHTTPServerTransport, toNodeHandler } from "@modelcontextprotocol/node";
+import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
+import { sessionHandler } from "./mcp-sessions.mjs";
 import { reportTo } from "./report.mjs";
 
 const inputSchema = fromJsonSchema({
@@ -20,18 +20,7 @@ function makeServer() {
 }
 
 const modern = toNodeHandler(createMcpHandler(makeServer, { legacy: "reject" }));
-const sessions = new Map();
-
-async function legacy(request, response) {
-  const known = sessions.get(request.headers["mcp-session-id"]);
-  if (known !== undefined) return await known.handleRequest(request, response);
-  const transport = new NodeStreamableHTTPServerTransport({
-    sessionIdGenerator: randomUUID,
-    onsessioninitialized: (id) => sessions.set(id, transport),
-  });
-  await makeServer().connect(transport);
-  return await transport.handleRequest(request, response);
-}
+const legacy = sessionHandler(makeServer);
 
 const server = http.createServer((request, response) => {
   const isModern = request.headers["mcp-protocol-version"] === "2026-07-28";

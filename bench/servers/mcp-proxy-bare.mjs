@@ -1,11 +1,10 @@
 // The least a proxy of the official SDK can be: Streamable HTTP in front, the same program on its pipes behind it.
-import { randomUUID } from "node:crypto";
 import http from "node:http";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { NodeStreamableHTTPServerTransport } from "@modelcontextprotocol/node";
 import { Server } from "@modelcontextprotocol/server";
+import { sessionHandler } from "./mcp-sessions.mjs";
 import { reportTo } from "./report.mjs";
 
 const program = fileURLToPath(new URL("./mcp-program.mjs", import.meta.url));
@@ -19,18 +18,7 @@ function makeServer() {
   return server;
 }
 
-const sessions = new Map();
-
-async function handle(request, response) {
-  const known = sessions.get(request.headers["mcp-session-id"]);
-  if (known !== undefined) return await known.handleRequest(request, response);
-  const transport = new NodeStreamableHTTPServerTransport({
-    sessionIdGenerator: randomUUID,
-    onsessioninitialized: (id) => sessions.set(id, transport),
-  });
-  await makeServer().connect(transport);
-  return await transport.handleRequest(request, response);
-}
+const handle = sessionHandler(makeServer);
 
 const server = http.createServer((request, response) => void handle(request, response));
 server.listen(0, "127.0.0.1", () => reportTo(process, { url: `http://127.0.0.1:${server.address().port}` }));
