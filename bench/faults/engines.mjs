@@ -97,7 +97,7 @@ export async function startPostgres(folder) {
   return Object.assign(postgres, { url: `postgres://${user}@127.0.0.1:${port}/postgres` });
 }
 
-/** A way to a server that can be cut: bytes then go nowhere, as behind a broken network, and nobody is told. */
+/** A way to a server that can be cut: bytes then go nowhere, as behind a broken network, and neither side is informed. */
 export class Way {
   #to;
   #sockets = new Set();

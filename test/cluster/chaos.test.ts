@@ -84,6 +84,9 @@ it(
         )
         // The node was killed while the call ran.
         .catch(() => undefined);
+    const ended = new Promise<undefined>((resolve) => {
+      over.signal.addEventListener("abort", () => resolve(undefined));
+    });
     const keyedCaller = async () => {
       while (!over.signal.aborted) {
         const id = pick(ids);
@@ -91,7 +94,11 @@ it(
         const number = ++numbers;
         for (;;) {
           const node = pick(standing());
-          const answer = node === undefined ? undefined : await call(node, id, number, `chaos-${number}`);
+          // A repeat waits for the outcome on a killed node, longer than this test.
+          const answer =
+            node === undefined
+              ? undefined
+              : await Promise.race([call(node, id, number, `chaos-${number}`), ended]);
           const { code, sent, retryable } = answer?.body ?? {};
           if (answer?.status === 200) keys.succeeded += 1;
           else if (over.signal.aborted) break;

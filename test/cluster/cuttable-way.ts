@@ -1,4 +1,4 @@
-/** A TCP way to a server that can be cut: bytes then go nowhere, as behind a broken network, and no side is told. */
+/** A TCP way to a server that can be cut: bytes then go nowhere, as behind a broken network, and neither side is informed. */
 import { once } from "node:events";
 import net from "node:net";
 import { onTestFinished } from "vitest";

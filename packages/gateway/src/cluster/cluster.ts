@@ -94,7 +94,9 @@ export class Cluster {
       others: () => this.members.alive().length - 1,
     });
     this.members.onChange((instance, alive) => {
-      if (!alive) this.rpc.nodeLost(instance);
+      if (alive) return;
+      if (this.members.mayReturn(instance)) this.rpc.nodeLost(instance);
+      else this.rpc.nodeLeft(instance);
     });
     link.onState((connected) => {
       settings.onState(connected ? "connected" : "disconnected", link.server);

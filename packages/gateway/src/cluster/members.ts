@@ -19,6 +19,7 @@ export interface Member {
 }
 
 const beatEveryMs = 2_000;
+const checkEveryMs = 500;
 /** Five heartbeats: a busy node is not dead, and devices of a dead node show offline within 15 s. */
 const deadAfterMs = 10_000;
 /**
@@ -79,10 +80,9 @@ export class Members {
     );
     link.publish(link.subject("who"), {});
     this.beat();
-    this.#timer = clock.every(beatEveryMs, () => {
-      this.beat();
-      this.#removeDead();
-    });
+    this.#timer = clock.every(beatEveryMs, () => this.beat());
+    const check = clock.every(checkEveryMs, () => this.#removeDead());
+    this.#stops.push(() => check.cancel());
   }
 
   /** This node and all other live nodes. */
@@ -106,7 +106,7 @@ export class Members {
   }
 
   /**
-   * A request found nobody at a node that should be there. Probes it, so that the devices of a killed node do not count
+   * A request found no listener at a node that should be there. Probes it, so that the devices of a killed node do not count
    * as connected until its heartbeats are missed.
    */
   suspect(instance: string): void {

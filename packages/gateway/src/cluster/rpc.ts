@@ -4,10 +4,9 @@
  * While a node works on a request it can send requests and notifications back to the caller, about that request.
  */
 import { randomUUID } from "node:crypto";
-import { isObject } from "@tendon/protocol";
 import { type Cancellation, CancellationSource } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
-import { type ErrorContext, jsonRpcErrorOf, messageOf, TendonError, UndecidedError } from "../errors.ts";
+import { messageOf, TendonError, UndecidedError } from "../errors.ts";
 import { Deadline } from "./deadline.ts";
 import { type NatsLink, noAnswer, noResponders, unreachable } from "./nats-link.ts";
 import {
@@ -17,41 +16,7 @@ import {
   ReceivedRequests,
   strongestOutcome,
 } from "./request-outcomes.ts";
-
-interface Request {
-  /** When it was sent, for nodes of 0.2 and older, which compare it with their own clock. */
-  readonly at: number;
-  /** When it was sent, by the sender's monotonic clock. Only the request's age is computed from it. */
-  readonly sentAt?: number;
-  /** How long the sender waits: a request that is older than this when it arrives is not run. */
-  readonly timeoutMs: number;
-  readonly body: unknown;
-  /** The node that sent it. */
-  readonly from: string;
-  /** Identifies the sender's callbacks, if it has any. */
-  readonly callbacks?: string | undefined;
-  /** Set if the body is too large for a message and must be fetched. */
-  readonly parts?: Parts | undefined;
-}
-
-/** A large body that its sender keeps until it has been fetched. */
-interface Parts {
-  readonly parts: number;
-  readonly node: string;
-  readonly answer: string;
-}
-
-type Answer =
-  | { readonly ok: true; readonly body: unknown }
-  | {
-      readonly ok: false;
-      readonly code: TendonError["code"];
-      readonly detail: string;
-      readonly context: ErrorContext;
-      /** The JSON-RPC error of a device that caused it. */
-      readonly cause?: unknown;
-    }
-  | Parts;
+import { type Answer, cancelled, failure, type Parts, type Request, wasSent } from "./rpc-messages.ts";
 
 export type Handler = (body: unknown, signal: Cancellation, caller: Caller) => Promise<unknown>;
 
@@ -89,6 +54,8 @@ interface CallbackBody {
 /** A pending request to a node. */
 interface Awaited {
   readonly node: string;
+  /** Sent to the subject of a device, which another node may serve by now. */
+  readonly toDevice: boolean;
   readonly fail: (error: TendonError) => void;
 }
 
@@ -111,6 +78,7 @@ const keptPartsMs = 30_000;
 /** The ages of requests are known with this precision. */
 const ageToleranceMs = 1_000;
 const outcomeMs = 2_000;
+const leftMs = 1_000;
 
 export class Rpc {
   readonly #dependencies: RpcDependencies;
@@ -160,11 +128,17 @@ export class Rpc {
   }
 
   askNode(node: string, topic: string, body: unknown, options: AskOptions): Promise<unknown> {
-    return this.ask(this.#dependencies.link.subject("node", node, topic), node, body, options);
+    const nodeSubject = this.#dependencies.link.subject("node", node, topic);
+    return this.ask(nodeSubject, node, body, { ...options, nodeSubject });
   }
 
   /** `node` is expected to answer; if it is lost, the request fails. */
-  ask(subject: string, node: string, body: unknown, options: AskOptions): Promise<unknown> {
+  ask(
+    subject: string,
+    node: string,
+    body: unknown,
+    options: AskOptions & { readonly nodeSubject?: string },
+  ): Promise<unknown> {
     const { link, clock, instance: from } = this.#dependencies;
     const { timeoutMs, signal } = options;
     if (signal?.aborted === true) return Promise.reject(cancelled(false));
@@ -203,7 +177,7 @@ export class Rpc {
         link.publish(link.subject("cancel", node), { id: pending.reply });
         fail(cancelled(true));
       };
-      const awaited: Awaited = { node, fail: giveUp };
+      const awaited: Awaited = { node, toDevice: subject !== options.nodeSubject, fail: giveUp };
       const deadline = new Deadline(clock, timeoutMs + graceMs, () => giveUp(noAnswer(timeoutMs + graceMs)));
       const pending = link.ask(subject, request, (outcome, answer) => {
         if (settle !== undefined) settle(wasSent(answer) ? "sent" : "not sent");
@@ -230,6 +204,17 @@ export class Rpc {
   /** Fails the pending requests to a lost node. It is unknown whether they ran. */
   nodeLost(node: string): void {
     for (const awaited of this.#awaited) if (awaited.node === node) awaited.fail(unreachable(true));
+  }
+
+  /**
+   * A node has left after it answered its requests. Those to its devices go on: the device may have moved, and the node
+   * that has it now works on the request.
+   */
+  nodeLeft(node: string): void {
+    this.#dependencies.clock.after(leftMs, () => {
+      for (const { node: asked, toDevice, fail } of this.#awaited)
+        if (asked === node && !toDevice) fail(unreachable(true));
+    });
   }
 
   stop(): void {
@@ -377,20 +362,4 @@ export class Rpc {
     const { id } = body as { readonly id: string };
     this.#running.get(id)?.abort();
   }
-}
-
-function failure(error: TendonError): Answer {
-  const cause = jsonRpcErrorOf(error.cause);
-  return { ok: false, code: error.code, detail: error.message, context: error.context, cause };
-}
-
-/** Whether a late answer says that the request may have run. Without responders it did not. */
-function wasSent(answer: unknown): boolean {
-  if (!isObject(answer)) return answer !== undefined;
-  const { ok, context } = answer;
-  return !(ok === false && isObject(context) && context["sent"] === false);
-}
-
-function cancelled(sent: boolean): TendonError {
-  return new TendonError("cancelled", "the caller stopped waiting", { sent });
 }

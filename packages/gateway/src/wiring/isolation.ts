@@ -1,7 +1,7 @@
 /**
  * Lets the boards of a node go that is cut off from NATS, so that they connect elsewhere. A node alone cannot tell whether
  * NATS is down or only its own way there is: without NATS every node serves its own boards, and letting them go would
- * help no one. So the others mark a silent node in the database, and a node without NATS reads whether it is marked.
+ * not help. So the others mark a silent node in the database, and a node without NATS reads whether it is marked.
  */
 import { isObject } from "@tendon/protocol";
 import type { Clock, Timer } from "../clock.ts";
@@ -19,8 +19,8 @@ export interface IsolationDependencies {
 }
 
 const prefix = "lost_node:";
-const checkEveryMs = 1_000;
-const letGoMs = 1_500;
+const checkEveryMs = 500;
+const letGoMs = 1_000;
 /** Clocks may differ, and this node may notice later than the others. */
 const toleranceMs = 60_000;
 const keptMs = 24 * 60 * 60_000;
