@@ -185,12 +185,12 @@ describe("a data folder whose gateway was killed", () => {
     const storage = { TENDON_STORAGE: await postgres.newDatabase() };
     const first = await startServe(cwd, [], storage);
     expect((await run(["devices"], { cwd })).code).toBe(0);
-    // With PostgreSQL, a second gateway may use the folder. It has no lock; commands find it by its announcement.
-    const second = await startServe(cwd, [], storage);
+    // A second gateway is refused, and leaves the announcement of the first alone.
+    await expect(startServe(cwd, [], storage)).rejects.toThrow("is already used by process");
     const announced = JSON.parse(fs.readFileSync(path.join(cwd, "data", "gateway.json"), "utf8")) as object;
-    expect(announced).toMatchObject({ url: second.url, locked: false });
+    expect(announced).toMatchObject({ url: first.url, locked: true });
     expect((await run(["devices"], { cwd })).code).toBe(0);
-    await Promise.all([first.process.end(), second.process.end()]);
+    await first.process.end();
     const third = await startServe(cwd, [], storage);
     await third.process.end("SIGKILL");
     const { received } = await otherServer(Number(new URL(third.url).port));
