@@ -138,6 +138,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     credentials: provisioning.credentials,
     sessions: console.authentication.sessions,
     erasure,
+    webhooks: modules.webhooks,
     cut: (id, reason) => liveness.disconnect(id, reason),
   });
   await listen(http, config.http);

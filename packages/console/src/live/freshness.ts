@@ -132,6 +132,7 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
       if (String(event.data["action"]).startsWith("token."))
         void client.invalidateQueries({ queryKey: keys.tokens });
       return;
+    case "webhook.disabled":
     case "device.notification":
       return;
     default: {

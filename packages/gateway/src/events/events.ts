@@ -155,6 +155,31 @@ export class Events extends EventStream {
     this.publish("audit.recorded", undefined, data);
   }
 
+  /** Only principals with `admin` get the event. */
+  webhookDisabled(data: { webhook: string; name: string; reason: string }): void {
+    this.#metrics.webhooksDisabled.inc();
+    this.#log.error(data, "webhook disabled");
+    this.publish("webhook.disabled", undefined, data);
+  }
+
+  webhookAttempt(delivered: boolean): void {
+    this.#metrics.webhookAttempts.inc({ outcome: delivered ? "delivered" : "failed" });
+  }
+
+  webhookFailing(webhook: string, data: { status: number | undefined; error: string | undefined }): void {
+    this.#log.warn({ webhook, ...data }, "deliveries of a webhook fail");
+  }
+
+  webhookDropped(webhook: string, count: number): void {
+    this.#metrics.webhookDropped.inc(count);
+    this.#log.warn({ webhook, count }, "events of a webhook were dropped before their delivery");
+  }
+
+  webhookFigures({ pending, failing }: { pending: number; failing: number }): void {
+    this.#metrics.webhookPending.set(pending);
+    this.#metrics.webhooksFailing.set(failing);
+  }
+
   frameNotUnderstood(device: string, outcome: "unknown" | "invalid", why: string): void {
     this.#metrics.oddFrames.inc({ outcome });
     this.#log.debug({ device, outcome, why }, "frame not understood");

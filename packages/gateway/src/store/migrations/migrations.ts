@@ -21,6 +21,7 @@ import { createAudit } from "./0013-audit.ts";
 import { addTokenOrigins } from "./0014-token-origins.ts";
 import { addAuditPrincipals } from "./0015-audit-principals.ts";
 import { addFirmwareTags } from "./0016-firmware-tags.ts";
+import { createWebhooks } from "./0018-webhooks.ts";
 
 export interface Migration {
   readonly name: string;
@@ -45,4 +46,5 @@ export const migrations: readonly Migration[] = [
   { name: "token origins", run: addTokenOrigins },
   { name: "audit principals", run: addAuditPrincipals },
   { name: "firmware tags", run: addFirmwareTags },
+  { name: "webhooks", run: createWebhooks },
 ];
