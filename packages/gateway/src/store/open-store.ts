@@ -112,7 +112,10 @@ export class Store implements StoreTransaction {
         ["calls", (limit) => this.calls.prune(clock.now() - rules.callsForMs, rules.calls, limit)],
         ["events", (limit) => this.events.prune(clock.now() - rules.eventsForMs, rules.events, limit)],
         ["audit", (limit) => this.audit.prune(clock.now() - rules.auditForMs, limit)],
-        ["webhook deliveries", (limit) => this.webhookDeliveries.prune(clock.now() - replayMs, limit)],
+        [
+          "webhook deliveries",
+          (limit) => this.webhookDeliveries.prune(clock.now() - replayMs, rules.deliveries, limit),
+        ],
         ["approvals", (limit) => this.approvals.pruneOld(limit)],
         ["pairings", (limit) => this.pairings.pruneOld(limit)],
         ["idempotency records", (limit) => this.idempotencyRecords.prune(limit)],

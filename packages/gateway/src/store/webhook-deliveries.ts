@@ -228,9 +228,9 @@ export class WebhookDeliveries {
       await this.#db.deleteFrom("tendon_webhook_deliveries").where("seq", "=", seq).execute();
   }
 
-  /** Deletes delivered events that are too old for a replay. Returns their number. */
-  async prune(olderThan: number, limit: number): Promise<number> {
-    const { numDeletedRows } = await this.#db
+  /** Deletes delivered events that are too old for a replay, or beyond the newest `keep` of a webhook. Returns their number. */
+  async prune(olderThan: number, keep: number, limit: number): Promise<number> {
+    const aged = await this.#db
       .deleteFrom("tendon_webhook_deliveries")
       .where("seq", "in", (eb) =>
         eb
@@ -240,6 +240,24 @@ export class WebhookDeliveries {
           .where("at", "<", olderThan)
           .limit(limit),
       )
+      .executeTakeFirst();
+    let deleted = Number(aged.numDeletedRows);
+    for (const { id } of await this.#db.selectFrom("tendon_webhooks").select("id").execute())
+      deleted += await this.#pruneSurplus(id, keep, limit);
+    return deleted;
+  }
+
+  async #pruneSurplus(id: string, keep: number, limit: number): Promise<number> {
+    const delivered = this.#db
+      .selectFrom("tendon_webhook_deliveries")
+      .select("seq")
+      .where("webhook", "=", id)
+      .where("state", "=", "delivered");
+    const last = await delivered.orderBy("seq", "desc").offset(keep).limit(1).executeTakeFirst();
+    if (last === undefined) return 0;
+    const { numDeletedRows } = await this.#db
+      .deleteFrom("tendon_webhook_deliveries")
+      .where("seq", "in", delivered.where("seq", "<=", last.seq).orderBy("seq").limit(limit))
       .executeTakeFirst();
     return Number(numDeletedRows);
   }

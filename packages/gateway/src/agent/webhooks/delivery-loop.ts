@@ -13,7 +13,7 @@ import type {
   StoredWebhook,
 } from "../../store/store.ts";
 import { gapBody, makeMessageId } from "./message.ts";
-import type { Sender, SendResult } from "./sender.ts";
+import { noSecret, type Sender, type SendResult } from "./sender.ts";
 import { signedHeaders } from "./signature.ts";
 
 export interface LoopDependencies {
@@ -210,7 +210,9 @@ export class DeliveryLoop {
 
   async #send({ id, body }: StoredDelivery, at: number): Promise<SendResult | undefined> {
     const { url, secretsAt } = this.settings;
-    const headers = signedHeaders({ id, at, body }, secretsAt(at));
+    const secrets = secretsAt(at);
+    if (secrets.length === 0) return noSecret;
+    const headers = signedHeaders({ id, at, body }, secrets);
     return await this.#dependencies.sender.send(url, headers, body, this.#abort.signal);
   }
 

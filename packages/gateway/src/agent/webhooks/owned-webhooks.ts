@@ -34,6 +34,8 @@ interface Owned {
 }
 
 const gatherMs = 50;
+/** After the store has failed. */
+const retryMs = 1_000;
 /** While events match nothing, their position is stored so often. */
 const positionEveryMs = 5_000;
 
@@ -157,8 +159,9 @@ export class OwnedWebhooks {
     });
   }
 
-  #gather(): void {
-    this.#gathering ??= this.#dependencies.clock.after(gatherMs, () => {
+  #gather(ms = gatherMs): void {
+    if (this.#stopped) return;
+    this.#gathering ??= this.#dependencies.clock.after(ms, () => {
       this.#gathering = undefined;
       for (const owned of this.#owned.values()) void this.#record(owned, false);
     });
@@ -166,7 +169,9 @@ export class OwnedWebhooks {
 
   /** Never rejects: what could not be stored is read from the event log again. */
   #record(owned: Owned, final: boolean): Promise<void> {
-    owned.recording = owned.recording.then(() => this.#recordNew(owned, final)).catch(() => this.#gather());
+    owned.recording = owned.recording
+      .then(() => this.#recordNew(owned, final))
+      .catch(() => this.#gather(retryMs));
     return owned.recording;
   }
 

@@ -34,6 +34,15 @@ const restMs = 1_000;
 const idleMs = 20_000;
 const longestRetryAfterMs = 24 * 60 * 60_000;
 
+/** The result of a message that was not sent. */
+export const noSecret: SendResult = {
+  ok: false,
+  status: undefined,
+  error: "the secret cannot be decrypted, because the gateway's own secret has changed; make a new one",
+  retryAfterMs: undefined,
+  durationMs: 0,
+};
+
 export class Sender {
   readonly #dependencies: SenderDependencies;
   readonly #plain = new http.Agent({ keepAlive: true, timeout: idleMs });

@@ -25,7 +25,7 @@ import type { Store, StoredDelivery, StoredWebhook } from "../../store/store.ts"
 import { refuseUnknownTypes } from "./filter.ts";
 import { makeMessageId, testBody } from "./message.ts";
 import { OwnedWebhooks } from "./owned-webhooks.ts";
-import { Sender } from "./sender.ts";
+import { noSecret, Sender } from "./sender.ts";
 import { makeSecret, signedHeaders } from "./signature.ts";
 import { type Resolve, Targets } from "./targets.ts";
 
@@ -206,8 +206,12 @@ export class Webhooks {
     const webhook = await this.#require(principal, id);
     const at = this.#dependencies.clock.now();
     const message = { id: makeMessageId(), at, body: testBody(at, id, webhook.name) };
-    const headers = signedHeaders(message, this.#secretsOf(webhook, at));
-    const result = await this.#sender.send(webhook.url, headers, message.body, this.#abort.signal);
+    const secrets = this.#secretsOf(webhook, at);
+    const headers = signedHeaders(message, secrets);
+    const result =
+      secrets.length === 0
+        ? noSecret
+        : await this.#sender.send(webhook.url, headers, message.body, this.#abort.signal);
     if (result === undefined) throw new TendonError("shutting_down", "the gateway stops");
     const { ok, status, error, durationMs } = result;
     return {
