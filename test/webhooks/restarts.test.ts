@@ -63,4 +63,22 @@ describe("the position of a webhook", () => {
     await gateway.start();
     expect(methods(await receiver.received(4))).toEqual(["one", "two", "three", "four"]);
   });
+
+  it("survives kill -9 while a request runs: the event comes again under the same id", async () => {
+    const receiver = await Receiver.open();
+    const env = { TENDON_WEBHOOKS_ALLOW_HOSTS: JSON.stringify([receiver.host]) };
+    const gateway = await RestartingGateway.start(inItsOwnProcess(env));
+    await add(gateway, receiver);
+    const board = await gateway.join(device);
+    receiver.reply = () => {};
+    board.notify("one");
+    const [before] = (await receiver.attempted(1)) as [Message];
+    await gateway.kill();
+    receiver.accepted.length = 0;
+    receiver.answer(200);
+    await gateway.start();
+    const [after] = (await receiver.received(1)) as [Message];
+    expect(after.headers["webhook-id"]).toBe(before.headers["webhook-id"]);
+    expect(after.text).toBe(before.text);
+  });
 });
