@@ -147,6 +147,7 @@ describe("the client", () => {
       client.approvals,
       client.jobs,
       client.audit,
+      client.webhooks,
     ];
     for (const group of groups) {
       for (const [name, method] of Object.entries(group)) {
@@ -154,7 +155,7 @@ describe("the client", () => {
         await (name === "list" ? call({}) : call("VALUE", {}));
       }
     }
-    expect(asked).toHaveLength(18);
+    expect(asked).toHaveLength(27);
     expect(
       asked.filter((request) => !known.includes(request.replace("/api/v1", "")) && !known.includes(request)),
     ).toEqual([]);

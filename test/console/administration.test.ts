@@ -86,11 +86,11 @@ describe("the tokens page", () => {
 describe("the pages for administrators", () => {
   it("are in the navigation and the palette of administrators only", async () => {
     const { site, page } = shared;
-    const names = ["Tokens", "Audit", "Settings", "Firmware"];
+    const names = ["Tokens", "Webhooks", "Audit", "Settings", "Firmware"];
     await shared.go("/");
     const links = page.getByRole("navigation").first().getByRole("link");
     await links.first().waitFor();
-    expect((await links.allTextContents()).slice(-4)).toEqual(names);
+    expect((await links.allTextContents()).slice(-names.length)).toEqual(names);
     await page.getByText("Administration").waitFor();
     await page.keyboard.press("Control+k");
     await page.keyboard.type("audit");
@@ -103,7 +103,7 @@ describe("the pages for administrators", () => {
     const shown = await viewer.page.getByRole("navigation").first().getByRole("link").allTextContents();
     expect(shown.filter((name) => names.includes(name))).toEqual([]);
     expect(await viewer.page.getByText("Administration", { exact: true }).count()).toBe(0);
-    for (const at of ["/audit", "/settings"]) {
+    for (const at of ["/webhooks", "/audit", "/settings"]) {
       await viewer.page.goto(`${site.url}${at}`);
       await viewer.page.getByText("This page is for administrators").waitFor();
     }

@@ -22,74 +22,9 @@ import {
   startBoard,
   untilOnline,
 } from "./console-site.ts";
+import { headings } from "./page-headings.ts";
 import { type SharedConsole, sharedConsole } from "./shared-console.ts";
 
-const headings = {
-  en: [
-    "Fleet",
-    "Calls",
-    "Set volume",
-    "Approvals",
-    "Home",
-    "Voice",
-    "Firmware",
-    "Overview",
-    "Connect an agent",
-    "Guides",
-    "Tokens",
-    "Audit",
-    "Settings",
-    "This page does not exist",
-  ],
-  zh: [
-    "设备",
-    "调用",
-    "Set volume",
-    "审批",
-    "家",
-    "语音",
-    "固件",
-    "概览",
-    "连接智能体",
-    "指南",
-    "令牌",
-    "审计",
-    "设置",
-    "没有这个页面",
-  ],
-  es: [
-    "Flota",
-    "Llamadas",
-    "Set volume",
-    "Aprobaciones",
-    "Casa",
-    "Voz",
-    "Firmware",
-    "Resumen",
-    "Conectar un agente",
-    "Guías",
-    "Tokens",
-    "Auditoría",
-    "Configuración",
-    "Esta página no existe",
-  ],
-  vi: [
-    "Thiết bị",
-    "Lệnh gọi",
-    "Set volume",
-    "Phê duyệt",
-    "Nhà",
-    "Giọng nói",
-    "Firmware",
-    "Tổng quan",
-    "Kết nối tác tử",
-    "Hướng dẫn",
-    "Token",
-    "Nhật ký quản trị",
-    "Cấu hình",
-    "Trang này không tồn tại",
-  ],
-} as const;
 type Language = keyof typeof headings;
 const languages = Object.keys(headings) as Language[];
 const longAlias = "a-name-of-24-characters-";
@@ -137,6 +72,13 @@ async function addActivity(shared: SharedConsole, upstream: Upstream): Promise<r
     { arguments: { brightness: 5 } },
     as,
   );
+  // No event matches it, so nothing is sent.
+  await site.rest("POST", "/webhooks", {
+    url: "https://hooks.example/a-path-that-is-rather-long/and-goes-on/for-a-while",
+    name: "a webhook with a rather long name",
+    types: ["approval.decided"],
+    devices: { tags: ["upstairs"] },
+  });
   await failedUpdate(site);
   await fetch(`${site.url}/xiaozhi/ota/`, {
     method: "POST",
@@ -159,6 +101,7 @@ async function addActivity(shared: SharedConsole, upstream: Upstream): Promise<r
     "/connect",
     "/guides",
     "/tokens",
+    "/webhooks",
     "/audit",
     "/settings",
     "/tokenz",

@@ -58,6 +58,7 @@ describe("the console's page", () => {
       "/overview",
       "/connect",
       "/tokens",
+      "/webhooks",
       "/audit",
       "/settings",
       "/guides",

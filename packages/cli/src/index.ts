@@ -14,6 +14,7 @@ import { addFirmwareCommand } from "./commands/firmware-arguments.ts";
 import { addHomeCommand } from "./commands/home-arguments.ts";
 import { addSimulateCommand } from "./commands/simulate-arguments.ts";
 import { addTokenCommand } from "./commands/token-arguments.ts";
+import { addWebhookCommand } from "./commands/webhook-arguments.ts";
 import { UsageError } from "./errors.ts";
 import { reporting } from "./report.ts";
 import { version } from "./version.ts";
@@ -109,7 +110,7 @@ function build(): Command {
   gatewayCommand(
     program,
     "audit",
-    "list who changed what, newest first: tokens, devices, approvals, firmware",
+    "list who changed what, newest first: tokens, devices, approvals, firmware, webhooks",
   )
     .option("--principal <name>", "only changes by this token, or by admin")
     .option("--action <action>", "only this action, such as token.create or device.revoke")
@@ -161,6 +162,7 @@ function build(): Command {
     addApprovalsCommand(program),
     addTokenCommand(program),
     addFirmwareCommand(program),
+    addWebhookCommand(program),
     addConfigCommand(program),
   ];
 

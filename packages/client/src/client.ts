@@ -12,6 +12,8 @@ import type {
   CallQuery,
   CallReply,
   CallTrace,
+  DeliveryList,
+  DeliveryQuery,
   DeviceChange,
   DeviceDetail,
   DeviceList,
@@ -23,7 +25,14 @@ import type {
   ImportQuery,
   Job,
   JsonObject,
+  NewWebhook,
+  ReplayResult,
   ToolList,
+  WebhookChange,
+  WebhookList,
+  WebhookRequest,
+  WebhookTestResult,
+  WebhookView,
 } from "@tendon/protocol";
 import { type EventSettings, readEvents } from "./events.ts";
 import { Http, type HttpSettings, type Query, type RequestSettings } from "./http.ts";
@@ -106,6 +115,26 @@ export class TendonClient {
     list: (query: Given<AuditQuery> = {}) => this.#get<AuditList>("/audit", query),
   };
 
+  readonly webhooks = {
+    list: () => this.#get<WebhookList>("/webhooks"),
+    get: (id: string) => this.#get<WebhookView>(webhookPath(id)),
+    /** Only this answer has the secret. */
+    create: (webhook: Given<WebhookRequest> & Pick<WebhookRequest, "url">) =>
+      this.request<NewWebhook>("POST", "/webhooks", { body: webhook }),
+    change: (id: string, change: Given<WebhookChange>) =>
+      this.request<WebhookView>("PATCH", webhookPath(id), { body: change }),
+    delete: (id: string) => this.request<void>("DELETE", webhookPath(id)),
+    /** Sends a `webhook.test` now. */
+    test: (id: string) => this.request<WebhookTestResult>("POST", webhookPath(id, "/test")),
+    /** For 24 hours, the old secret signs too. */
+    rotate: (id: string) => this.request<NewWebhook>("POST", webhookPath(id, "/rotate")),
+    deliveries: (id: string, query: Given<DeliveryQuery> = {}) =>
+      this.#get<DeliveryList>(webhookPath(id, "/deliveries"), query),
+    /** Delivers the events since this time (ISO 8601) again. */
+    replay: (id: string, since: string) =>
+      this.request<ReplayResult>("POST", webhookPath(id, "/replay"), { body: { since } }),
+  };
+
   /** Calls a tool and waits for its result. An error that the tool itself reports is a result with `isError: true`. */
   call(device: string, tool: string, args: JsonObject = {}, settings: CallSettings = {}): Promise<CallReply> {
     const path = `/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(tool)}/call`;
@@ -144,4 +173,8 @@ export class TendonClient {
       signal?.throwIfAborted();
     }
   }
+}
+
+function webhookPath(id: string, rest = ""): string {
+  return `/webhooks/${encodeURIComponent(id)}${rest}`;
 }

@@ -212,3 +212,13 @@ function checkRule({ args = {}, effect, via }: AccessRule, index: number): Setti
   }
   return problems;
 }
+
+/** The problems of `webhooks.allowHosts`. Unlike URL arguments, webhooks have no patterns: each host is named exactly. */
+export function checkWebhookHosts(hosts: readonly string[]): SettingProblem[] {
+  return hosts.flatMap((host, index): SettingProblem[] => {
+    const read = readAllowedHost(host);
+    if (read !== undefined && read.protocol === undefined && !read.host.includes("*")) return [];
+    const message = "must be an exact host or IP address, such as hooks.example or 192.168.1.5:8080";
+    return [{ path: ["allowHosts", String(index)], message }];
+  });
+}

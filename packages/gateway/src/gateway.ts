@@ -144,6 +144,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     provisioning,
     sessions: console.authentication.sessions,
     erasure,
+    webhooks: modules.webhooks,
     cut: (id, reason) => liveness.disconnect(id, reason),
   });
   await listen(http, config.http);

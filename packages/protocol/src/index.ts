@@ -92,6 +92,19 @@ export { SettingList, type SettingView } from "./api/settings.ts";
 export { NewToken, TokenList, TokenRequest, TokenView } from "./api/token.ts";
 export { VoiceSession, VoiceSessionList } from "./api/voice.ts";
 export {
+  DeliveryList,
+  DeliveryQuery,
+  NewWebhook,
+  ReplayRequest,
+  ReplayResult,
+  WebhookChange,
+  type WebhookDelivery,
+  WebhookList,
+  WebhookRequest,
+  WebhookTestResult,
+  WebhookView,
+} from "./api/webhook.ts";
+export {
   ActionMap,
   type Adjust,
   type Composition,
@@ -188,3 +201,4 @@ export { toolTitle } from "./tools/title.ts";
 export { isForUsers, repairTool } from "./tools/tool-repair.ts";
 export { visionLimits } from "./vision-limits.ts";
 export { voiceLimits } from "./voice-limits.ts";
+export { webhookLimits } from "./webhook-limits.ts";

@@ -36,6 +36,8 @@ export const keys = {
   approvals: ["approvals"] as const,
   tokens: ["tokens"] as const,
   audit: ["audit"] as const,
+  webhooks: ["webhooks"] as const,
+  deliveries: (id: string) => ["webhooks", id] as const,
   conversations: ["conversations"] as const,
   firmware: ["firmware"] as const,
   image: (id: string) => ["firmware", id] as const,

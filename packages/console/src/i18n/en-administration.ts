@@ -95,6 +95,12 @@ export const administration = {
   "audit.did.firmware.add": "Firmware uploaded",
   "audit.did.firmware.change": "Roll-out changed",
   "audit.did.firmware.delete": "Firmware deleted",
+  "audit.did.webhook.create": "Webhook created",
+  "audit.did.webhook.change": "Webhook changed",
+  "audit.did.webhook.delete": "Webhook deleted",
+  "audit.did.webhook.rotate": "Webhook secret rotated",
+  "audit.did.webhook.test": "Webhook tested",
+  "audit.did.webhook.replay": "Webhook events replayed",
   "audit.did.settings.start": "Gateway started",
 
   "settings.title": "Settings",

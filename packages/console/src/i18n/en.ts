@@ -6,6 +6,7 @@ import { firmware } from "./en-firmware.ts";
 import { fleet } from "./en-fleet.ts";
 import { onboarding } from "./en-onboarding.ts";
 import { voice } from "./en-voice.ts";
+import { webhooks } from "./en-webhooks.ts";
 
 /** The console's texts. The other languages have the same keys and placeholders. */
 export const en = {
@@ -17,6 +18,7 @@ export const en = {
   ...voice,
   ...firmware,
   ...administration,
+  ...webhooks,
   "action.cancel": "Cancel",
   "action.copy": "Copy",
   "action.copied": "Copied",

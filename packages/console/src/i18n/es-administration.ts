@@ -100,6 +100,12 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.firmware.add": "Firmware subido",
   "audit.did.firmware.change": "Despliegue cambiado",
   "audit.did.firmware.delete": "Firmware eliminado",
+  "audit.did.webhook.create": "Webhook creado",
+  "audit.did.webhook.change": "Webhook modificado",
+  "audit.did.webhook.delete": "Webhook eliminado",
+  "audit.did.webhook.rotate": "Secreto del webhook renovado",
+  "audit.did.webhook.test": "Webhook probado",
+  "audit.did.webhook.replay": "Eventos del webhook reenviados",
   "audit.did.settings.start": "Pasarela iniciada",
 
   "settings.title": "Configuración",

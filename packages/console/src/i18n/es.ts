@@ -6,6 +6,7 @@ import { firmware } from "./es-firmware.ts";
 import { fleet } from "./es-fleet.ts";
 import { onboarding } from "./es-onboarding.ts";
 import { voice } from "./es-voice.ts";
+import { webhooks } from "./es-webhooks.ts";
 import type { Catalogue } from "./i18n.tsx";
 
 export const es: Catalogue = {
@@ -17,6 +18,7 @@ export const es: Catalogue = {
   ...voice,
   ...firmware,
   ...administration,
+  ...webhooks,
   "action.cancel": "Cancelar",
   "action.copy": "Copiar",
   "action.copied": "Copiado",

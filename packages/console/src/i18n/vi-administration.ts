@@ -99,6 +99,12 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.firmware.add": "Tải firmware lên",
   "audit.did.firmware.change": "Đổi đợt phát hành firmware",
   "audit.did.firmware.delete": "Xóa firmware",
+  "audit.did.webhook.create": "Tạo webhook",
+  "audit.did.webhook.change": "Thay đổi webhook",
+  "audit.did.webhook.delete": "Xóa webhook",
+  "audit.did.webhook.rotate": "Đổi khóa bí mật của webhook",
+  "audit.did.webhook.test": "Thử webhook",
+  "audit.did.webhook.replay": "Gửi lại sự kiện của webhook",
   "audit.did.settings.start": "Gateway khởi động",
 
   "settings.title": "Cấu hình",

@@ -7,6 +7,7 @@ import { firmware } from "./vi-firmware.ts";
 import { fleet } from "./vi-fleet.ts";
 import { onboarding } from "./vi-onboarding.ts";
 import { voice } from "./vi-voice.ts";
+import { webhooks } from "./vi-webhooks.ts";
 
 export const vi: Catalogue = {
   ...errors,
@@ -17,6 +18,7 @@ export const vi: Catalogue = {
   ...voice,
   ...firmware,
   ...administration,
+  ...webhooks,
   "action.cancel": "Hủy",
   "action.copy": "Sao chép",
   "action.copied": "Đã sao chép",

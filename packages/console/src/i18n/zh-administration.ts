@@ -94,6 +94,12 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.firmware.add": "上传固件",
   "audit.did.firmware.change": "更改固件发布",
   "audit.did.firmware.delete": "删除固件",
+  "audit.did.webhook.create": "创建 Webhook",
+  "audit.did.webhook.change": "更改 Webhook",
+  "audit.did.webhook.delete": "删除 Webhook",
+  "audit.did.webhook.rotate": "轮换 Webhook 密钥",
+  "audit.did.webhook.test": "测试 Webhook",
+  "audit.did.webhook.replay": "重新发送 Webhook 事件",
   "audit.did.settings.start": "网关启动",
 
   "settings.title": "设置",

@@ -7,6 +7,7 @@ import { firmware } from "./zh-firmware.ts";
 import { fleet } from "./zh-fleet.ts";
 import { onboarding } from "./zh-onboarding.ts";
 import { voice } from "./zh-voice.ts";
+import { webhooks } from "./zh-webhooks.ts";
 
 export const zh: Catalogue = {
   ...errors,
@@ -17,6 +18,7 @@ export const zh: Catalogue = {
   ...voice,
   ...firmware,
   ...administration,
+  ...webhooks,
   "action.cancel": "取消",
   "action.copy": "复制",
   "action.copied": "已复制",

@@ -131,6 +131,11 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
         void client.invalidateQueries({ queryKey: keys.imports });
       if (String(event.data["action"]).startsWith("token."))
         void client.invalidateQueries({ queryKey: keys.tokens });
+      if (String(event.data["action"]).startsWith("webhook."))
+        void client.invalidateQueries({ queryKey: keys.webhooks });
+      return;
+    case "webhook.disabled":
+      void client.invalidateQueries({ queryKey: keys.webhooks });
       return;
     case "device.notification":
       return;

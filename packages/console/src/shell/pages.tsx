@@ -48,6 +48,9 @@ const pages = {
   ),
   [consolePaths.guide]: new Page(async () => (await import("../pages/guide/guide.tsx")).GuidePage),
   [consolePaths.guides]: new Page(async () => (await import("../pages/guide/guides-page.tsx")).GuidesPage),
+  [consolePaths.webhooks]: new Page(
+    async () => (await import("../pages/webhooks/webhooks.tsx")).WebhooksPage,
+  ),
   [consolePaths.tokens]: new Page(async () => (await import("../pages/tokens/tokens.tsx")).TokensPage),
   [consolePaths.audit]: new Page(async () => (await import("../pages/audit/audit.tsx")).AuditPage),
   [consolePaths.settings]: new Page(

@@ -21,3 +21,4 @@ export { mcpRoutes } from "./mcp/mcp.ts";
 export { MqttTopics } from "./mqtt/mqtt.ts";
 export { nodeList, restRoutes } from "./rest/rest.ts";
 export type { Services } from "./services.ts";
+export { Webhooks } from "./webhooks/webhooks.ts";

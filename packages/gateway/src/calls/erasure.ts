@@ -1,10 +1,10 @@
-/** Deletes what is kept about a device besides the device: calls, events, photos, frames, approvals, stored answers, and its names in the audit. */
+/** Deletes what is kept about a device besides the device: calls, events, photos, frames, approvals, stored answers, deliveries to webhooks, and its names in the audit. */
 import type { Store } from "../store/store.ts";
 import type { CallTraces } from "./call-traces.ts";
 import type { Idempotency } from "./idempotency.ts";
 
 export interface ErasureDependencies {
-  readonly store: Pick<Store, "calls" | "events" | "approvals" | "audit">;
+  readonly store: Pick<Store, "calls" | "events" | "approvals" | "audit" | "webhookDeliveries">;
   readonly traces: CallTraces;
   readonly idempotency: Idempotency;
   /** What other modules of this node keep in memory and in files. */
@@ -28,6 +28,7 @@ export class Erasure {
     await store.events.removeOf(device);
     await store.approvals.removeOf(device);
     await store.audit.eraseDevice(device);
+    await store.webhookDeliveries.removeOf(device);
     await idempotency.forgetDevice(device);
     await forgetElsewhere(device);
   }

@@ -13,6 +13,7 @@ export type Broadcast =
   /** The device was deleted with everything that is known about it. */
   | { readonly kind: "history_gone"; readonly device: string }
   | { readonly kind: "token"; readonly id: string }
+  | { readonly kind: "webhook"; readonly id: string }
   | {
       readonly kind: "session";
       readonly key: string;

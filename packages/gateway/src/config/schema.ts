@@ -334,6 +334,25 @@ export const ConfigSchema = Type.Object(
       },
       strict,
     ),
+    webhooks: Type.Object(
+      {
+        allowHosts: Type.Array(Type.String({ minLength: 1, maxLength: 300 }), {
+          default: [],
+          maxItems: limits.urlHosts.max,
+          description:
+            "Hosts that webhooks may reach over http or in a private network: an exact host or IP address, with or without a port, such as `192.168.1.5:1880`",
+          page: "guides/webhooks.md",
+        }),
+        maxPending: Type.Integer({
+          minimum: 2,
+          maximum: 10_000_000,
+          default: 100_000,
+          description:
+            "Maximum number of events that wait for one webhook; beyond it the oldest are dropped and the receiver gets `webhook.gap`",
+        }),
+      },
+      strict,
+    ),
     log: Type.Object(
       {
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {

@@ -47,3 +47,30 @@ export function finishedCallEvent(sequence: number, at: number, call: FinishedCa
   const { device, ...data } = call;
   return { sequence, type: "call.finished", at, device, data };
 }
+
+/** A device that waits for approval. */
+export interface PendingDevice {
+  readonly board: string | null;
+  readonly firmware: string | null;
+  readonly from: string | null;
+  readonly standing: string;
+}
+
+/** A firmware image and the devices that it is offered to. */
+export interface OfferedImage {
+  readonly board: string;
+  readonly version: string;
+  readonly share: number;
+  readonly tags: readonly string[];
+  readonly state: string;
+}
+
+export interface HaltedImage {
+  readonly image: string;
+  readonly board: string;
+  readonly version: string;
+  readonly reason: string;
+}
+
+/** What a rejected request exceeded. */
+export type Limit = "principal" | "address" | "sign-in" | "connection" | "overload";

@@ -7,7 +7,16 @@ import type { Logger } from "pino";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { EventStream } from "./event-stream.ts";
-import type { EndedConversation, FinishedCall, FirmwareProgress, OnlineDevice } from "./event-types.ts";
+import type {
+  EndedConversation,
+  FinishedCall,
+  FirmwareProgress,
+  HaltedImage,
+  Limit,
+  OfferedImage,
+  OnlineDevice,
+  PendingDevice,
+} from "./event-types.ts";
 import type { Metrics } from "./metrics.ts";
 
 export type { Missed } from "./event-buffer.ts";
@@ -50,12 +59,9 @@ export class Events extends EventStream {
   }
 
   /** The event has no activation code. Only the board shows it. */
-  devicePending(
-    device: string,
-    data: { board: string | null; firmware: string | null; from: string | null; standing: string },
-  ): void {
+  devicePending(device: string, data: PendingDevice): void {
     this.#log.info({ device, ...data }, "device waits for approval");
-    this.publish("device.pending", device, data);
+    this.publish("device.pending", device, { ...data });
   }
 
   deviceApproved(device: string, data: { by: string; replaced: boolean }): void {
@@ -157,6 +163,31 @@ export class Events extends EventStream {
   auditRecorded({ at: _at, ...data }: AuditList["entries"][number]): void {
     this.#log.info(data, "audit");
     this.publish("audit.recorded", undefined, data);
+  }
+
+  /** Only principals with `admin` get the event. */
+  webhookDisabled(data: { webhook: string; name: string; reason: string }): void {
+    this.#metrics.webhooksDisabled.inc();
+    this.#log.error(data, "webhook disabled");
+    this.publish("webhook.disabled", undefined, data);
+  }
+
+  webhookAttempt(delivered: boolean): void {
+    this.#metrics.webhookAttempts.inc({ outcome: delivered ? "delivered" : "failed" });
+  }
+
+  webhookFailing(webhook: string, data: { status: number | undefined; error: string | undefined }): void {
+    this.#log.warn({ webhook, ...data }, "deliveries of a webhook fail");
+  }
+
+  webhookDropped(webhook: string, count: number): void {
+    this.#metrics.webhookDropped.inc(count);
+    this.#log.warn({ webhook, count }, "events of a webhook were dropped before their delivery");
+  }
+
+  webhookFigures({ pending, failing }: { pending: number; failing: number }): void {
+    this.#metrics.webhookPending.set(pending);
+    this.#metrics.webhooksFailing.set(failing);
   }
 
   frameNotUnderstood(device: string, outcome: "unknown" | "invalid", why: string): void {
@@ -321,17 +352,7 @@ export class Events extends EventStream {
     this.#log[level]({ state, detail }, "TLS certificate");
   }
 
-  firmwareChanged(
-    what: "added" | "changed" | "removed",
-    image: {
-      readonly board: string;
-      readonly version: string;
-      readonly share: number;
-      readonly tags: readonly string[];
-      readonly state: string;
-    },
-    by: string,
-  ): void {
+  firmwareChanged(what: "added" | "changed" | "removed", image: OfferedImage, by: string): void {
     const { board, version, share, tags, state } = image;
     this.#log.info({ what, board, version, share, tags, state, by }, "firmware image");
   }
@@ -351,12 +372,9 @@ export class Events extends EventStream {
   }
 
   /** `device` is the one whose failure reached the limit. */
-  firmwareHalted(
-    device: string,
-    data: { image: string; board: string; version: string; reason: string },
-  ): void {
+  firmwareHalted(device: string, data: HaltedImage): void {
     this.#log.error({ device, ...data }, "firmware image halted");
-    this.publish("firmware.halted", device, data);
+    this.publish("firmware.halted", device, { ...data });
   }
 
   photoReceived(photo: { readonly device: string; readonly problem: string | undefined }): void {
@@ -370,10 +388,7 @@ export class Events extends EventStream {
   }
 
   /** `who` is set if the request is to be logged: the first of many. */
-  limited(
-    by: "principal" | "address" | "sign-in" | "connection" | "overload",
-    who: string | undefined,
-  ): void {
+  limited(by: Limit, who: string | undefined): void {
     this.#metrics.requestsLimited.inc({ by });
     if (who !== undefined) this.#log.warn({ by, who }, "too many requests");
   }

@@ -109,6 +109,32 @@ export class Metrics {
     help: "Requests with a missing or wrong token",
     registers: [this.registry],
   });
+  readonly webhookAttempts = new Counter({
+    name: "tendon_webhook_attempts_total",
+    help: "Requests to receivers of webhooks by outcome: delivered or failed",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
+  readonly webhookPending = new Gauge({
+    name: "tendon_webhook_events_pending",
+    help: "Events that wait for delivery to a receiver, of the webhooks that this node delivers",
+    registers: [this.registry],
+  });
+  readonly webhooksFailing = new Gauge({
+    name: "tendon_webhooks_failing",
+    help: "Webhooks of this node whose last delivery failed",
+    registers: [this.registry],
+  });
+  readonly webhookDropped = new Counter({
+    name: "tendon_webhook_events_dropped_total",
+    help: "Events that were not delivered within 24 hours, or were more than webhooks.maxPending",
+    registers: [this.registry],
+  });
+  readonly webhooksDisabled = new Counter({
+    name: "tendon_webhooks_disabled_total",
+    help: "Webhooks that the gateway disabled after 24 hours of failures, or because the receiver answered 410",
+    registers: [this.registry],
+  });
 
   readonly rowsLost = new Counter({
     name: "tendon_storage_rows_lost_total",

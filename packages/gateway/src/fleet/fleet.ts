@@ -263,7 +263,8 @@ export class Fleet {
   ): boolean {
     if (type === "device.pending")
       return hasScope(principal, "provision") && maySee(principal, { id, tags: this.tagsOf(id) });
-    if (type === "audit.recorded") return hasScope(principal, "admin") && principal.devices === undefined;
+    if (type === "audit.recorded" || type === "webhook.disabled")
+      return hasScope(principal, "admin") && principal.devices === undefined;
     if (!hasScope(principal, "read")) return false;
     return id === "" ? principal.devices === undefined : this.visible(principal, id);
   }

@@ -19,6 +19,8 @@ import { updateSchema } from "./schema.ts";
 import { openSqlite } from "./sqlite-engine.ts";
 import { StoreError } from "./store-error.ts";
 import { StoredEvents } from "./stored-events.ts";
+import { WebhookDeliveries } from "./webhook-deliveries.ts";
+import { Webhooks } from "./webhooks.ts";
 
 export interface StoreSettings {
   /** `sqlite:` (the default) for a file in the data folder, or `postgres://…`. */
@@ -42,6 +44,8 @@ export interface StoreState {
 }
 
 const closeMs = 2_000;
+/** How far back a webhook can be replayed. */
+const replayMs = 24 * 60 * 60_000;
 
 export class Store implements StoreTransaction {
   readonly devices: StoreTransaction["devices"];
@@ -60,6 +64,8 @@ export class Store implements StoreTransaction {
   readonly consoleSessions: StoreTransaction["consoleSessions"];
   readonly signInCodes: StoreTransaction["signInCodes"];
   readonly audit: AuditEntries;
+  readonly webhooks: Webhooks;
+  readonly webhookDeliveries: WebhookDeliveries;
   /** These three are buffered and written soon after. The rest of the store waits for the disk. */
   readonly calls: Calls;
   readonly events: StoredEvents;
@@ -89,6 +95,8 @@ export class Store implements StoreTransaction {
     this.settings = parts.settings;
     this.voiceAccounts = parts.voiceAccounts;
     this.consoleSessions = parts.consoleSessions;
+    this.webhooks = new Webhooks(engine.db);
+    this.webhookDeliveries = new WebhookDeliveries(engine.db);
     this.#deviceGroups = new DeviceGroups(clock);
     this.signInCodes = parts.signInCodes;
     this.#buffers = new Buffers(clock, onProblem);
@@ -106,6 +114,10 @@ export class Store implements StoreTransaction {
         ["calls", (limit) => this.calls.prune(clock.now() - rules.callsForMs, rules.calls, limit)],
         ["events", (limit) => this.events.prune(clock.now() - rules.eventsForMs, rules.events, limit)],
         ["audit", (limit) => this.audit.prune(clock.now() - rules.auditForMs, limit)],
+        [
+          "webhook deliveries",
+          (limit) => this.webhookDeliveries.prune(clock.now() - replayMs, rules.deliveries, limit),
+        ],
         ["approvals", (limit) => this.approvals.pruneOld(limit)],
         ["pairings", (limit) => this.pairings.pruneOld(limit)],
         ["idempotency records", (limit) => this.idempotencyRecords.prune(limit)],

@@ -10,6 +10,8 @@ export interface RetentionRules {
   readonly eventsForMs: number;
   readonly events: number;
   readonly auditForMs: number;
+  /** Delivered events of one webhook, for a replay. */
+  readonly deliveries: number;
 }
 
 export const defaultRules: RetentionRules = {
@@ -18,6 +20,7 @@ export const defaultRules: RetentionRules = {
   eventsForMs: 7 * 24 * 60 * 60_000,
   events: limits.eventsKept.max,
   auditForMs: 365 * 24 * 60 * 60_000,
+  deliveries: 100_000,
 };
 
 /** Deletes at most `limit` old rows of one kind. Returns the number of deleted rows. */

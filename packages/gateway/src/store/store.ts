@@ -29,3 +29,5 @@ export { asStartError } from "./store-error.ts";
 export type { StoredEvent } from "./stored-events.ts";
 export type { StoredToken } from "./tokens.ts";
 export type { StoredPin } from "./tool-pins.ts";
+export type { DeliveryAttempt, Gap, NewDelivery, StoredDelivery } from "./webhook-deliveries.ts";
+export type { ReceiverState, StoredWebhook } from "./webhooks.ts";

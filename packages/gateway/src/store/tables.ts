@@ -25,6 +25,53 @@ export interface Tables {
   tendon_console_sessions: ConsoleSessionsTable;
   tendon_sign_in_codes: SignInCodesTable;
   tendon_audit: AuditTable;
+  tendon_webhooks: WebhooksTable;
+  tendon_webhook_deliveries: WebhookDeliveriesTable;
+}
+
+export interface WebhooksTable {
+  id: string;
+  name: string;
+  url: string;
+  types: string;
+  devices: string | null;
+  enabled: number;
+  disabled_reason: string | null;
+  created_at: number;
+  created_by: string;
+  secret: string;
+  old_secret: string | null;
+  old_secret_until: number | null;
+  /** The newest event that was compared with the filter, and when. */
+  recorded: string;
+  recorded_at: number;
+  /** The run of the gateway that delivers; a new owner has a higher epoch. */
+  owner: string | null;
+  epoch: number;
+  failures: number;
+  failing_since: number | null;
+  next_attempt_at: number | null;
+  delivered_at: number | null;
+  failed_at: number | null;
+  failed_status: number | null;
+  failed_error: string | null;
+}
+
+export interface WebhookDeliveriesTable {
+  /** In the order of the events. */
+  seq: Generated<number>;
+  id: string;
+  webhook: string;
+  type: string;
+  at: number;
+  device: string | null;
+  body: string;
+  state: string;
+  attempts: number;
+  attempted_at: number | null;
+  status: number | null;
+  error: string | null;
+  duration_ms: number | null;
 }
 
 export interface AuditTable {

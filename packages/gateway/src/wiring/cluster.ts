@@ -1,7 +1,7 @@
 /** Connects the modules of this node with those of other nodes. Loaded only if the configuration names a cluster. */
 import { isObject, limits } from "@tendon/protocol";
 import type { Authentication, Spent, Tokens } from "../access/access.ts";
-import type { Console } from "../agent/agent.ts";
+import type { Console, Webhooks } from "../agent/agent.ts";
 import type { Erasure } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
@@ -34,6 +34,7 @@ interface ClusterParts {
   /** The sign-ins to the console. */
   readonly sessions: Sessions;
   readonly erasure: Erasure;
+  readonly webhooks: Webhooks;
   /** Closes the connections of a device to this node. */
   readonly cut: (device: string, reason: string) => void;
 }
@@ -107,6 +108,10 @@ export async function joinCluster({
         cluster.broadcasts.send({ kind: "spent", spent }),
       );
       tokens.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "token", id }));
+      parts.webhooks.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "webhook", id }));
+      cluster.members.onChange((_instance, alive) => {
+        if (!alive) void parts.webhooks.nodeLost();
+      });
       cluster.broadcasts.onBroadcast((broadcast) => applyBroadcast(parts, broadcast));
       parts.store.onAvailable(() => void cluster.broadcasts.retryFailed());
       parts.provisioning.refresh.readWith((id) => deviceChanged(parts, id));
@@ -140,6 +145,9 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
   switch (broadcast.kind) {
     case "token":
       await parts.tokens.reload(broadcast.id);
+      return;
+    case "webhook":
+      await parts.webhooks.reload(broadcast.id);
       return;
     case "device":
       await deviceChanged(parts, broadcast.id);

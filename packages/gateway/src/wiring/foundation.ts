@@ -89,6 +89,7 @@ export async function openFoundation(
       callsForMs: config.calls.keepDays * 24 * 60 * 60_000,
       calls: config.calls.keepCount,
       auditForMs: config.audit.keepDays * 24 * 60 * 60_000,
+      deliveries: config.webhooks.maxPending,
     },
     signal: options.signal,
   });

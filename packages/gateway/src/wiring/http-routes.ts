@@ -13,6 +13,7 @@ import {
   restRoutes,
   type Services,
   unreadyParts,
+  type Webhooks,
 } from "../agent/agent.ts";
 import type { Audit } from "../audit/audit.ts";
 import { CloseGrace, type FrameLog, type WebSocketDevices } from "../device/device.ts";
@@ -33,6 +34,7 @@ export interface RouteDependencies {
   readonly tokens: Tokens;
   readonly authentication: Authentication;
   readonly audit: Audit;
+  readonly webhooks: Webhooks;
   readonly vision: OpenedVision;
   readonly firmware: OpenedFirmware;
   readonly voice: OpenedVoice | undefined;
@@ -102,6 +104,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     provisioning: provisioning.provisioning,
     tokens,
     audit,
+    webhooks: dependencies.webhooks,
     settings: dependencies.settings,
     eraseHistory: dependencies.eraseHistory,
     library: firmware.library,

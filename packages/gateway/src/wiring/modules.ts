@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { Actions, defaultActions } from "@tendon/protocol";
 import { Authentication, Tokens } from "../access/access.ts";
 import { type Addresses, uploadProblem } from "../addresses.ts";
+import { Webhooks } from "../agent/agent.ts";
 import { Audit } from "../audit/audit.ts";
 import type { Config } from "../config/config.ts";
 import { Liveness } from "../device/device.ts";
@@ -23,6 +24,7 @@ export interface Modules {
   readonly voice: OpenedVoice | undefined;
   readonly provisioning: OpenedProvisioning;
   readonly liveness: Liveness;
+  readonly webhooks: Webhooks;
 }
 
 export async function openModules(
@@ -98,6 +100,17 @@ export async function openModules(
     audioHost: () => addresses().audioHost,
   });
   started.push(() => voice?.stop());
+  const webhooks = await Webhooks.open({
+    ...base,
+    settings: config.webhooks,
+    seals: new SealedKeys(deviceSecret, "tendon webhook secrets"),
+    run,
+    isAlive: cluster && ((other) => cluster.members.isAlive(other)),
+    idOf: (reference) => fleet.idOf(reference),
+    isKnown: (device) => fleet.devices.get(device) !== undefined,
+    tagsOf: (device) => fleet.tagsOf(device),
+  });
+  started.push(() => webhooks.stop());
   const liveness = new Liveness(clock);
   started.push(() => liveness.stop());
   return {
@@ -115,5 +128,6 @@ export async function openModules(
       disconnect: (deviceId, reason) => liveness.disconnect(deviceId, reason),
     }),
     liveness,
+    webhooks,
   };
 }

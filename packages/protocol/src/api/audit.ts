@@ -22,7 +22,9 @@ const AuditEntryView = Type.Object(
     ),
     action: Type.String(),
     target: Type.Object({
-      type: Type.String({ description: "token, device, tool, approval, firmware, session or gateway" }),
+      type: Type.String({
+        description: "token, device, tool, approval, firmware, webhook, session or gateway",
+      }),
       id: Type.String(),
       name: Type.String(),
     }),

@@ -25,6 +25,12 @@ export const auditActions = [
   "firmware.add",
   "firmware.change",
   "firmware.delete",
+  "webhook.create",
+  "webhook.change",
+  "webhook.delete",
+  "webhook.rotate",
+  "webhook.test",
+  "webhook.replay",
   "settings.start",
 ] as const;
 export type AuditAction = (typeof auditActions)[number];

@@ -12,6 +12,7 @@ export const consolePaths = {
   overview: "/overview",
   connect: "/connect",
   tokens: "/tokens",
+  webhooks: "/webhooks",
   audit: "/audit",
   settings: "/settings",
   guides: "/guides",

@@ -17,6 +17,7 @@ export const eventTypes = [
   "voice.started",
   "voice.ended",
   "audit.recorded",
+  "webhook.disabled",
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 

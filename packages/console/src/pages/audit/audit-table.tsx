@@ -87,7 +87,9 @@ function Target({ entry: { action, target } }: { readonly entry: Entry }) {
         ? consolePaths.tokens
         : target.type === "firmware" && action !== "firmware.delete"
           ? consolePaths.firmware
-          : undefined;
+          : target.type === "webhook" && action !== "webhook.delete"
+            ? consolePaths.webhooks
+            : undefined;
   // A session belongs to the person who acts, whose name the row has already.
   if (target.type === "session") return null;
   if (href === undefined) return target.name;

@@ -10,6 +10,7 @@ import type { DeviceCredentials, Provisioning } from "../../provisioning/provisi
 import type { Console } from "../console/console.ts";
 import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
+import type { Webhooks } from "../webhooks/webhooks.ts";
 import { approvalRoutes } from "./approvals.ts";
 import { auditRoutes } from "./audit.ts";
 import { callRoutes } from "./calls.ts";
@@ -24,6 +25,7 @@ import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
 import { toolChangeRoutes } from "./tool-changes.ts";
 import { type VoiceSessions, voiceRoutes } from "./voice.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
 export { nodeList } from "./node-list.ts";
 
@@ -33,6 +35,7 @@ export interface RestDependencies {
   readonly provisioning: Provisioning;
   readonly tokens: Tokens;
   readonly audit: Audit;
+  readonly webhooks: Webhooks;
   readonly settings: readonly SettingView[];
   /** Deletes what is kept about a device that was deleted: its calls, events, photos, frames and stored answers. */
   readonly eraseHistory: (device: string) => Promise<void>;
@@ -66,6 +69,7 @@ export async function restRoutes(http: Http, dependencies: RestDependencies): Pr
     eventRoutes(routes, dependencies);
     tokenRoutes(routes, dependencies);
     auditRoutes(routes, dependencies.audit);
+    webhookRoutes(routes, dependencies);
     voiceRoutes(routes, dependencies.services, dependencies.voice);
     nodeRoutes(routes, dependencies);
     settingRoutes(routes, dependencies.settings);

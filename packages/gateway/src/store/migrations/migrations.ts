@@ -22,6 +22,7 @@ import { addTokenOrigins } from "./0014-token-origins.ts";
 import { addAuditPrincipals } from "./0015-audit-principals.ts";
 import { addFirmwareTags } from "./0016-firmware-tags.ts";
 import { createSignInCodes } from "./0017-sign-in-codes.ts";
+import { createWebhooks } from "./0018-webhooks.ts";
 
 export interface Migration {
   readonly name: string;
@@ -47,4 +48,5 @@ export const migrations: readonly Migration[] = [
   { name: "audit principals", run: addAuditPrincipals },
   { name: "firmware tags", run: addFirmwareTags },
   { name: "sign-in codes", run: createSignInCodes },
+  { name: "webhooks", run: createWebhooks },
 ];

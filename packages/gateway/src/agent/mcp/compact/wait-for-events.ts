@@ -16,7 +16,7 @@ const excludedByDefault = new Set(["call.finished"]);
 type Wanted = (event: GatewayEvent) => boolean;
 
 /** Agents get no administrative events. */
-const agentEventTypes = eventTypes.filter((type) => type !== "audit.recorded");
+const agentEventTypes = eventTypes.filter((type) => type !== "audit.recorded" && type !== "webhook.disabled");
 
 export const eventsWait = compactTool(
   {
