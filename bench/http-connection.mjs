@@ -38,7 +38,8 @@ export class HttpConnection {
   send(request) {
     return new Promise((resolve) => {
       this.#pending = resolve;
-      this.#socket.write(request);
+      if (this.isOpen) this.#socket.write(request);
+      else this.#finish({ status: 0, body: "" });
     });
   }
 

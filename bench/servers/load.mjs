@@ -46,11 +46,11 @@ async function repeat(connections, seconds, work) {
   };
 }
 
-/** Kept between the slices, as callers keep them. */
+/** Kept between the slices, as callers keep them. A server closes those that were idle for too long. */
 const kept = new Map();
 
 async function connectionsFor(key, count, open) {
-  const list = kept.get(key) ?? [];
+  const list = (kept.get(key) ?? []).filter(({ isOpen }) => isOpen);
   kept.set(key, list);
   while (list.length < count) list.push(await open());
   return list.slice(0, count);
@@ -82,6 +82,9 @@ function openEcho(url) {
         heard = resolve;
         socket.write(frame);
       }),
+    get isOpen() {
+      return !socket.destroyed;
+    },
     get bytes() {
       return socket.bytesRead + socket.bytesWritten;
     },
