@@ -133,6 +133,7 @@ describe("an MCP session of a node that was killed", () => {
     await one.kill();
     const killedAt = performance.now();
     expect((await mcp(two.url, clusterToken, list, session)).status).toBe(404);
-    expect(performance.now() - killedAt).toBeLessThan(2_000);
+    // Well before the others would miss its heartbeats, also on a slow machine.
+    expect(performance.now() - killedAt).toBeLessThan(8_000);
   }, 60_000);
 });
