@@ -3,7 +3,8 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort, Program, startNats, startPostgres, Way } from "./engines.mjs";
+import { freePort, Program, startNats, startPostgres } from "../engines.mjs";
+import { Way } from "./way.mjs";
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..", "..");
 const bin = path.join(root, "packages", "cli", "bin", "tendon.js");

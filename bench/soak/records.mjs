@@ -71,7 +71,7 @@ export class Records {
   ran(number, device) {
     const call = this.#calls.get(number);
     if (call === undefined) {
-      this.violation(`${device} ran call ${number}, which nobody made`);
+      this.violation(`${device} ran call ${number}, which no caller made`);
       return;
     }
     call.ran += 1;
