@@ -1,14 +1,14 @@
 /** Creates a token: name, scopes in plain words, devices and expiry. The token is then shown once. */
-import { type NewToken, scopes, type TokenRequest } from "@tendon/protocol";
+import { scopes, type TokenRequest } from "@tendon/protocol";
 import { type ReactNode, useId, useState } from "react";
 import { useFleetTags } from "../../api/fleet-tags.ts";
 import { useTokenCreation } from "../../api/tokens.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
-import { CodeBlock } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Select, TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
+import { ShownSecret } from "../../ui/shown-secret.tsx";
 import { TagField, wordsOf } from "../../ui/tag-field.tsx";
 import { scopeText } from "./token-texts.tsx";
 
@@ -31,26 +31,14 @@ export function CreateTokenDialog({ onClose }: { readonly onClose: () => void })
       {made === undefined ? (
         <TokenForm creation={creation} onClose={onClose} />
       ) : (
-        <MadeToken made={made} onClose={onClose} />
+        <ShownSecret
+          secret={made.token}
+          label={t("tokens.secret")}
+          warning={t("tokens.once")}
+          onClose={onClose}
+        />
       )}
     </Dialog>
-  );
-}
-
-function MadeToken({ made, onClose }: { readonly made: NewToken; readonly onClose: () => void }) {
-  const { t } = useI18n();
-  return (
-    <div className="flex flex-col gap-4 p-5">
-      <CodeBlock text={made.token} label={t("tokens.secret")} />
-      <p role="status" className="text-sm text-warn">
-        {t("tokens.once")}
-      </p>
-      <div className="flex justify-end">
-        <Button look="primary" onClick={onClose}>
-          {t("action.done")}
-        </Button>
-      </div>
-    </div>
   );
 }
 

@@ -5,10 +5,10 @@ import { useFleetTags } from "../../api/fleet-tags.ts";
 import { useWebhookCreation } from "../../api/webhooks.ts";
 import { type Key, useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
-import { CodeBlock } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
+import { ShownSecret } from "../../ui/shown-secret.tsx";
 import { TagField, wordsOf } from "../../ui/tag-field.tsx";
 
 export function AddWebhookDialog({ onClose }: { readonly onClose: () => void }) {
@@ -25,26 +25,27 @@ export function AddWebhookDialog({ onClose }: { readonly onClose: () => void }) 
       {made === undefined ? (
         <WebhookForm creation={creation} onClose={onClose} />
       ) : (
-        <ShownSecret secret={made.secret} onClose={onClose} />
+        <WebhookSecret secret={made.secret} onClose={onClose} />
       )}
     </Dialog>
   );
 }
 
-export function ShownSecret({ secret, onClose }: { readonly secret: string; readonly onClose: () => void }) {
+export function WebhookSecret({
+  secret,
+  onClose,
+}: {
+  readonly secret: string;
+  readonly onClose: () => void;
+}) {
   const { t } = useI18n();
   return (
-    <div className="flex flex-col gap-4 p-5">
-      <CodeBlock text={secret} label={t("webhooks.secret")} />
-      <p role="status" className="text-sm text-warn">
-        {t("webhooks.once")}
-      </p>
-      <div className="flex justify-end">
-        <Button look="primary" onClick={onClose}>
-          {t("action.done")}
-        </Button>
-      </div>
-    </div>
+    <ShownSecret
+      secret={secret}
+      label={t("webhooks.secret")}
+      warning={t("webhooks.once")}
+      onClose={onClose}
+    />
   );
 }
 

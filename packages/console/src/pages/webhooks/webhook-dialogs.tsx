@@ -5,7 +5,7 @@ import { useReplay, useSecretRotation, useWebhookDeletion } from "../../api/webh
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import { Select } from "../../ui/field.tsx";
-import { ShownSecret } from "./add-webhook.tsx";
+import { WebhookSecret } from "./add-webhook.tsx";
 
 interface DialogProps {
   readonly webhook: WebhookView;
@@ -57,7 +57,7 @@ export function RotateDialog({ webhook, onClose }: DialogProps) {
   if (rotation.data !== undefined)
     return (
       <Dialog open onClose={onClose} wide title={t("webhooks.ready", { name })}>
-        <ShownSecret secret={rotation.data.secret} onClose={onClose} />
+        <WebhookSecret secret={rotation.data.secret} onClose={onClose} />
       </Dialog>
     );
   return (
