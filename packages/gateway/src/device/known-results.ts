@@ -55,7 +55,7 @@ export class KnownResults {
   }
 }
 
-/** Nobody may change what devices share. */
+/** Devices share it, so that none may change it. */
 function deepFrozen<Value>(value: Value): Value {
   if (typeof value !== "object" || value === null) return value;
   for (const item of Object.values(value)) deepFrozen(item);

@@ -69,7 +69,7 @@ describe.each(kinds)("a group of devices in %s", (kind) => {
     expect(await store.devices.get(deviceId(3))).toEqual(device(3));
   });
 
-  it("replaces tool lists, and removes those that nobody has any more", async () => {
+  it("replaces tool lists, and removes those that no device has any more", async () => {
     const { store, place } = await databases.open();
     const write = (number: number, list: ReturnType<typeof listOf>) => ({
       device: device(number),

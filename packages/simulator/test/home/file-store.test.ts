@@ -112,7 +112,7 @@ describe("a state in a file", () => {
     };
     expect(() => store.change(fail)).toThrow("in the middle");
     expect(fs.readFileSync(path.join(folder, "home.json"), "utf8")).toBe(text);
-    // Written by hand in several lines, it is replaced under the lock, and the change runs again there.
+    // A person wrote the file in several lines. It is replaced under the lock, and the change runs again there.
     const edited = JSON.stringify(JSON.parse(text), null, 2);
     fs.writeFileSync(path.join(folder, "home.json"), edited);
     let calls = 0;

@@ -226,12 +226,10 @@ export class DeliveryLoop {
     const now = clock.now();
     const wasFailing = this.failing;
     this.#receiver = this.#nextState(now, delivered.at(-1), failures);
-    const [
-      {
-        result: { status, error },
-      } = { result: {} as Partial<SendResult> },
-    ] = failures;
-    if (this.failing && !wasFailing) events.webhookFailing(this.id, { status, error });
+    if (this.failing && !wasFailing) {
+      const first = failures[0]?.result;
+      events.webhookFailing(this.id, { status: first?.status, error: first?.error });
+    }
     for (const { delivery, result } of failures)
       if (!isDown(result)) this.#held.set(delivery.device ?? "", now + this.#pauseMs(delivery.attempts + 1));
     if (!(await store.webhookDeliveries.finish(this, this.#receiver, attempts))) {
