@@ -46,6 +46,7 @@ const leaves = [
   "token-bucket",
   "version",
   "with-deadline",
+  "write-groups",
 ];
 
 /** Modules of the gateway: what each may import beside protocol and the leaves. `types` may be imported as types only. */

@@ -8,6 +8,7 @@ import { frameScenarios } from "./frames.ts";
 import { initializeScenarios } from "./initialize.ts";
 import { listingScenarios } from "./listing.ts";
 import { livenessScenarios } from "./liveness.ts";
+import { queueScenarios } from "./queue.ts";
 import { upgradeScenarios } from "./upgrades.ts";
 
 describe("a device over MQTT that never subscribes", () => {
@@ -15,6 +16,7 @@ describe("a device over MQTT that never subscribes", () => {
   listingScenarios(mqttTransport);
   callScenarios(mqttTransport);
   departureScenarios(mqttTransport);
+  queueScenarios(mqttTransport);
   upgradeScenarios(mqttTransport);
   answerScenarios(mqttTransport);
   argumentScenarios(mqttTransport);

@@ -10,6 +10,7 @@ import { helloScenarios } from "./hello.ts";
 import { initializeScenarios } from "./initialize.ts";
 import { listingScenarios } from "./listing.ts";
 import { livenessScenarios } from "./liveness.ts";
+import { queueScenarios } from "./queue.ts";
 import { upgradeScenarios } from "./upgrades.ts";
 
 const onThreeNodes = new ThreeNodes().of(webSocketTransport);
@@ -20,6 +21,7 @@ describe("a device on one of three nodes, used from the others", () => {
   listingScenarios(onThreeNodes);
   callScenarios(onThreeNodes);
   departureScenarios(onThreeNodes);
+  queueScenarios(onThreeNodes);
   upgradeScenarios(onThreeNodes);
   answerScenarios(onThreeNodes);
   argumentScenarios(onThreeNodes);

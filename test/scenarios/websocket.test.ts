@@ -9,6 +9,7 @@ import { helloScenarios } from "./hello.ts";
 import { initializeScenarios } from "./initialize.ts";
 import { listingScenarios } from "./listing.ts";
 import { livenessScenarios } from "./liveness.ts";
+import { queueScenarios } from "./queue.ts";
 import { upgradeScenarios } from "./upgrades.ts";
 
 describe("a device over WebSocket", () => {
@@ -17,6 +18,7 @@ describe("a device over WebSocket", () => {
   listingScenarios(webSocketTransport);
   callScenarios(webSocketTransport);
   departureScenarios(webSocketTransport);
+  queueScenarios(webSocketTransport);
   upgradeScenarios(webSocketTransport);
   answerScenarios(webSocketTransport);
   argumentScenarios(webSocketTransport);

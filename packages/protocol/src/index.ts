@@ -21,6 +21,7 @@ export {
   FunctionCallRequest,
   FunctionReply,
   Job,
+  QueuedCalls,
   RpcReplyBody,
   RpcRequestBody,
   RunningCalls,
@@ -81,6 +82,7 @@ export {
   Provisioned,
   ProvisionRequest,
 } from "./api/provisioning.ts";
+export { decodeQueueOptions, minQueuedCallMs, QueuedReply } from "./api/queue.ts";
 export {
   type OtaProblem,
   type SessionEnding,

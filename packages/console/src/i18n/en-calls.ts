@@ -27,6 +27,7 @@ export const calls = {
   "calls.noMatch": "No matching calls",
   "calls.clear": "Clear filters",
   "calls.running": "Running now",
+  "running.away": "Waiting until the device is online",
   "running.checks": "Checking access and values",
   "running.queue": "Waiting for earlier calls of this device",
   "running.device": "Waiting for the device",

@@ -28,6 +28,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "calls.noMatch": "Ninguna llamada coincide",
   "calls.clear": "Quitar filtros",
   "calls.running": "En curso ahora",
+  "running.away": "Esperando a que el dispositivo se conecte",
   "running.checks": "Comprobando acceso y valores",
   "running.queue": "Esperando llamadas anteriores del dispositivo",
   "running.device": "Esperando al dispositivo",

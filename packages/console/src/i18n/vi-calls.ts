@@ -28,6 +28,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "calls.noMatch": "Không có lệnh gọi phù hợp",
   "calls.clear": "Xóa bộ lọc",
   "calls.running": "Đang chạy",
+  "running.away": "Đang chờ thiết bị trực tuyến",
   "running.checks": "Đang kiểm tra quyền và giá trị",
   "running.queue": "Đang chờ các lệnh gọi trước của thiết bị",
   "running.device": "Đang chờ thiết bị",

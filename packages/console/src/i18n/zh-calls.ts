@@ -28,6 +28,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "calls.noMatch": "没有匹配的调用",
   "calls.clear": "清除筛选",
   "calls.running": "正在运行",
+  "running.away": "等待设备上线",
   "running.checks": "正在检查权限和参数",
   "running.queue": "等待此设备之前的调用",
   "running.device": "等待设备",

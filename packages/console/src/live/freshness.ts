@@ -97,6 +97,7 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
       touch.device(device);
       void client.invalidateQueries({ queryKey: keys.tools(device) });
       return;
+    case "call.queued":
     case "call.finished":
       touch.history();
       // The call read the device's status, so the gateway has a newer one.

@@ -8,6 +8,7 @@ import { Button } from "./button.tsx";
 import { useNow } from "./time.tsx";
 
 const phaseTexts: Readonly<Record<CallPhase, Key>> = {
+  away: "running.away",
   checks: "running.checks",
   queue: "running.queue",
   device: "running.device",

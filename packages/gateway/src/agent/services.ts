@@ -1,4 +1,13 @@
-import type { Approvals, Calls, Control, FanOut, History, Idempotency, PhotoAccess } from "../calls/calls.ts";
+import type {
+  Approvals,
+  CallQueue,
+  Calls,
+  Control,
+  FanOut,
+  History,
+  Idempotency,
+  PhotoAccess,
+} from "../calls/calls.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { Toolset } from "../toolset/toolset.ts";
 
@@ -11,6 +20,8 @@ export interface Services {
   readonly approvals: Approvals;
   readonly idempotency: Idempotency;
   readonly history: History;
+  /** The calls that wait for devices that are away. */
+  readonly queue: CallQueue;
   readonly photos: PhotoAccess;
   readonly toolset: Toolset;
 }

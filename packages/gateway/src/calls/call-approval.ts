@@ -10,6 +10,7 @@ import {
   type Grant,
   schemaDigest,
 } from "./approvals.ts";
+import type { CallQueue } from "./call-queue.ts";
 import type { CallInProgress, Step } from "./pipeline.ts";
 
 interface ApprovalDependencies {
@@ -57,18 +58,24 @@ async function askForApproval(
 }
 
 /** Consumes the approval. This is the last step, so that a call that fails earlier does not consume it. */
-export function useApproval(queueLimit: number): Step {
-  return (call) => (call.grant === undefined ? undefined : useGrant(call, call.grant, queueLimit));
+export function useApproval(queueLimit: number, queue: Pick<CallQueue, "requireRoom">): Step {
+  return (call) => (call.grant === undefined ? undefined : useGrant(call, call.grant, queueLimit, queue));
 }
 
 async function useGrant(
-  { record, context }: CallInProgress,
+  { principal, record, context }: CallInProgress,
   grant: Grant,
   queueLimit: number,
+  queue: Pick<CallQueue, "requireRoom">,
 ): Promise<void> {
-  const { queuedCalls } = await record.requireHandle().inspect(context.requested.signal);
-  if (queuedCalls >= queueLimit)
-    throw new TendonError("queue_full", `${queuedCalls} calls are already waiting for this device`);
+  const { handle } = record;
+  if (handle === undefined && context.requested.queue !== undefined) {
+    await queue.requireRoom(principal.id, record.id);
+  } else {
+    const { queuedCalls } = await record.requireHandle().inspect(context.requested.signal);
+    if (queuedCalls >= queueLimit)
+      throw new TendonError("queue_full", `${queuedCalls} calls are already waiting for this device`);
+  }
   context.approval = await grant.use();
 }
 

@@ -4,31 +4,50 @@
  * `device_control`, idempotency and the history.
  */
 
-import {
-  type CallCheck,
-  type CallOrigin,
-  type JsonObject,
-  type ToolResult,
-  upgradeTool,
-} from "@tendon/protocol";
-import { type Policy, type Principal, type Ruling, requireScope } from "../access/access.ts";
+import type { CallCheck, CallOrigin, JsonObject, QueuedReply, ToolResult } from "@tendon/protocol";
+import { asAgent, type Policy, type Principal, type Ruling, requireScope } from "../access/access.ts";
 import type { Cancellation } from "../cancellation.ts";
-import type { Relay } from "../device/device.ts";
+import type { CallLane, Relay } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
-import { type DeviceRecord, refuseArguments, untilListed } from "../fleet/fleet.ts";
+import { type ControlAction, type DeviceRecord, refuseArguments, untilListed } from "../fleet/fleet.ts";
+import type { StoredQueuedCall } from "../store/store.ts";
+import {
+  authorizeRequest,
+  authorizeTool,
+  checkArguments,
+  checkRuleArguments,
+  requireScopeFor,
+} from "./access-steps.ts";
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { awaitListing } from "./await-listing.ts";
 import { requireApproval, useApproval } from "./call-approval.ts";
 import { CallContext } from "./call-context.ts";
-import { asReported, isToolError, textOf } from "./call-end.ts";
+import { textOf } from "./call-end.ts";
+import type { CallQueue } from "./call-queue.ts";
 import { CallTraces } from "./call-traces.ts";
-import { FinishedCalls, type FinishedCallsSettings } from "./finished-calls.ts";
+import {
+  type EndedCall,
+  type Finished,
+  FinishedCalls,
+  type FinishedCallsSettings,
+} from "./finished-calls.ts";
 import { InFlight } from "./in-flight.ts";
-import type { CallInProgress, FinishedReply, Pipeline, Step } from "./pipeline.ts";
-import { principalName } from "./principal-name.ts";
+import type { FinishedReply, Pipeline, Step } from "./pipeline.ts";
+import type { QueuedRun } from "./queue-runner.ts";
+import { type QueueRequest, readDetails } from "./queued-call-details.ts";
+import {
+  authorizeParts,
+  enqueue,
+  orQueue,
+  queuedOptions,
+  queuedRun,
+  requireSameTool,
+} from "./queued-pipeline.ts";
+import { runCall } from "./run-call.ts";
 import { RunningCalls } from "./running-calls.ts";
 
 export { Approvals } from "./approvals.ts";
+export { CallQueue } from "./call-queue.ts";
 export type { RecentCall } from "./call-traces.ts";
 export { Control } from "./control.ts";
 export { ControlSteps } from "./control-steps.ts";
@@ -39,6 +58,9 @@ export { Idempotency } from "./idempotency.ts";
 export { MutedLevels } from "./muted-levels.ts";
 export { type Photo, PhotoAccess, type PhotoStorage } from "./photo-access.ts";
 export type { FinishedReply } from "./pipeline.ts";
+export { QueueRunner } from "./queue-runner.ts";
+export { queueRequestOf, readDetails as queuedCallDetails } from "./queued-call-details.ts";
+export { queuedResult } from "./queued-call-view.ts";
 export type { RunningCall } from "./running-calls.ts";
 export { BoardTools } from "./special-tools.ts";
 
@@ -47,8 +69,10 @@ export interface CallsDependencies extends Omit<FinishedCallsSettings, "traces">
   readonly policy: Policy;
   readonly approvals: Approvals;
   readonly defaultTimeoutMs: number;
-  /** How many calls may wait for one device. */
+  /** How many calls may wait for one device while others run. */
   readonly queueLimit: number;
+  /** The calls that wait for devices that are away. */
+  readonly queue: Pick<CallQueue, "add" | "requireRoom">;
   /** Throws `device_unknown`. */
   readonly findDevice: (principal: Principal, reference: string) => DeviceRecord;
   /** Whether the device has uploaded the picture of this running call. */
@@ -62,8 +86,10 @@ export interface CallOptions {
   readonly envelope?: JsonObject | undefined;
   /** [CTL-5] The tool may be missing from the device's list. It counts as user-only then. */
   readonly unlisted?: boolean | undefined;
-  /** The queue of a voice server's calls; see Requests. */
-  readonly lane?: "voice" | undefined;
+  /** The queue of a voice server's calls, or of calls that waited for their device; see Requests. */
+  readonly lane?: CallLane | undefined;
+  /** The call is queued if its device is away. Only for `callOrQueue`. */
+  readonly queue?: QueueRequest | undefined;
   /** The `vision` capability of another server, if the photo of this call goes there. */
   readonly vision?: JsonObject | undefined;
   /**
@@ -89,16 +115,18 @@ export class Calls {
   readonly #dependencies: CallsDependencies;
   readonly #finished: FinishedCalls;
   readonly #toolCall: Pipeline<ToolResult>;
+  readonly #queueableCall: Pipeline<ToolResult>;
+  readonly #queueableAction: (action: ControlAction) => Pipeline<ToolResult>;
   readonly #rawRequest: Pipeline<unknown>;
   readonly #notification: Pipeline<undefined>;
 
   constructor(dependencies: CallsDependencies) {
     this.#dependencies = dependencies;
-    const { clock, events, policy, queueLimit } = dependencies;
+    const { clock, events, policy, queueLimit, queue } = dependencies;
     this.running = new RunningCalls(dependencies.hasPicture);
     this.#finished = new FinishedCalls({ ...dependencies, traces: this.traces });
     events.subscribe((event) => this.traces.apply(event));
-    const [needsApproval, usesApproval] = [requireApproval(dependencies), useApproval(queueLimit)];
+    const [needsApproval, usesApproval] = [requireApproval(dependencies), useApproval(queueLimit, queue)];
     this.#toolCall = {
       steps: [
         requireScopeFor("call"),
@@ -110,6 +138,11 @@ export class Calls {
       ],
       dispatch: ({ record, tool, args, context }) => record.requireHandle().call(tool, args, context),
     };
+    this.#queueableCall = { ...this.#toolCall, dispatch: orQueue(queue, this.#toolCall.dispatch) };
+    this.#queueableAction = (action) => ({
+      steps: [requireScopeFor("call"), awaitListing(clock), authorizeParts(policy, action)],
+      dispatch: (call) => enqueue(queue, call, action),
+    });
     const rawSteps = [
       requireScopeFor("admin"),
       authorizeRequest(policy),
@@ -140,7 +173,103 @@ export class Calls {
     args: JsonObject,
     options: CallOptions,
   ): Promise<FinishedReply<ToolResult>> {
-    return this.#run(this.#toolCall, principal, device, tool, args, options);
+    return this.#run(this.#toolCall, principal, device, tool, args, options).then(asFinished);
+  }
+
+  /** Like `call`, but a call with `options.queue` waits for a device that is away [QUE-1]. */
+  callOrQueue(
+    principal: Principal,
+    device: string,
+    tool: string,
+    args: JsonObject,
+    options: CallOptions,
+  ): Promise<FinishedReply<ToolResult> | QueuedReply> {
+    const pipeline = options.queue === undefined ? this.#toolCall : this.#queueableCall;
+    return this.#run(pipeline, principal, device, tool, args, options);
+  }
+
+  /** Queues an action that is composed of several calls, as one call. */
+  queueAction(
+    principal: Principal,
+    device: string,
+    action: ControlAction,
+    options: CallOptions,
+  ): Promise<QueuedReply> {
+    const { tool, arguments: args } = action;
+    return this.#run(this.#queueableAction(action), principal, device, tool, args, options).then(asQueued);
+  }
+
+  /** Runs a queued call: checks it again, records it as running with `take`, and sends it [QUE-2]. */
+  async runQueued(
+    principal: Principal,
+    call: StoredQueuedCall,
+    take: () => Promise<boolean>,
+  ): Promise<QueuedRun> {
+    const details = readDetails(call.details);
+    const asked = details.agent === true ? asAgent(principal) : principal;
+    let taken = false;
+    let finished: Finished | undefined;
+    const { action } = details;
+    const again: Step = async () => {
+      taken = await take();
+      if (!taken) throw new TendonError("conflict", "the call no longer waits");
+    };
+    const steps = action === undefined ? [...this.#toolCall.steps, requireSameTool(details.schema)] : [];
+    const dispatch: Pipeline<ToolResult>["dispatch"] =
+      action === undefined
+        ? this.#toolCall.dispatch
+        : async ({ record, context }) => {
+            const part = (tool: string, args: JsonObject, unlisted: boolean) =>
+              this.#runPart(asked, record.id, tool, args, {
+                ...queuedOptions(call),
+                callId: undefined,
+                unlisted,
+              });
+            const options = { timeoutMs: context.timeoutMs, signal: undefined, call: part };
+            return { result: await record.requireHandle().control(action, options), queuedMs: 0 };
+          };
+    const pipeline = { steps: [...steps, again], dispatch };
+    const record = {
+      add: (ended: Finished) => {
+        finished = ended;
+      },
+    };
+    try {
+      await this.#run(
+        pipeline,
+        asked,
+        call.device,
+        call.tool,
+        details.arguments,
+        queuedOptions(call),
+        record,
+      );
+      return queuedRun(taken, finished, undefined);
+    } catch (error) {
+      return queuedRun(taken, finished, error);
+    }
+  }
+
+  /** Records the end of a queued call, which the store already has. */
+  recordQueued(ended: EndedCall): void {
+    this.#finished.addQueued(ended);
+  }
+
+  /** One call of a queued action. The action has the record. */
+  async #runPart(
+    principal: Principal,
+    device: string,
+    tool: string,
+    args: JsonObject,
+    options: CallOptions,
+  ): Promise<ToolResult> {
+    const unrecorded = { add: () => undefined };
+    const reply = await this.#run(this.#toolCall, principal, device, tool, args, options, unrecorded);
+    const { result } = asFinished(reply);
+    if (!result.isError) return result;
+    throw new TendonError("device_error", textOf(result) ?? "the tool returned an error without text", {
+      sent: true,
+    });
   }
 
   /** Sends any other method unchanged. For administrators who know which methods their firmware supports. */
@@ -151,7 +280,7 @@ export class Calls {
     params: JsonObject | undefined,
     options: CallOptions,
   ): Promise<FinishedReply<unknown>> {
-    return this.#run(this.#rawRequest, principal, device, method, params, options);
+    return this.#run(this.#rawRequest, principal, device, method, params, options).then(asFinished);
   }
 
   /** Sends a notification. It has no answer and does not wait in the device's queue. */
@@ -224,7 +353,8 @@ export class Calls {
     tool: string,
     params: JsonObject | undefined,
     options: CallOptions,
-  ): Promise<FinishedReply<Result>> {
+    finished: Pick<FinishedCalls, "add"> = this.#finished,
+  ): Promise<FinishedReply<Result> | QueuedReply> {
     this.inFlight.enter();
     try {
       const record = this.#dependencies.findDevice(principal, device);
@@ -234,7 +364,7 @@ export class Calls {
       const call = { principal, record, tool, args, params, context, ...found };
       this.running.add(call);
       try {
-        return await runCall(pipeline, call, this.#finished);
+        return await runCall(pipeline, call, finished);
       } finally {
         this.running.remove(call);
       }
@@ -244,98 +374,12 @@ export class Calls {
   }
 }
 
-function requireScopeFor(scope: "call" | "admin"): Step {
-  return ({ principal }) => {
-    requireScope(principal, scope);
-    return undefined;
-  };
+function asFinished<Result>(reply: FinishedReply<Result> | QueuedReply): FinishedReply<Result> {
+  if ("result" in reply) return reply;
+  throw new TendonError("internal", "the call was queued unasked");
 }
 
-function authorizeTool(policy: Policy): Step {
-  return (call) => {
-    const { principal, record, tool, args, context } = call;
-    call.definition = record.catalogue.find(tool);
-    const unlisted = context.requested.unlisted === true;
-    call.ruling = policy.judge(principal, record, tool, call.definition, args, unlisted);
-    return undefined;
-  };
-}
-
-/** Access rules treat a raw request as a call of a tool named like its method. */
-function authorizeRequest(policy: Policy): Step {
-  return (call) => {
-    const { principal, record, tool: method, args } = call;
-    call.ruling = policy.judge(principal, record, method, undefined, args, true);
-    return undefined;
-  };
-}
-
-const checkArguments: Step = (call) => {
-  const { record, tool, args, context } = call;
-  record.catalogue.checkArguments(tool, args, context.argumentText, record.kind);
-  return checkRuleArguments(call);
-};
-
-const checkRuleArguments: Step = ({ ruling }) => {
-  if (ruling !== undefined) refuseArguments(ruling.malformed);
-  return undefined;
-};
-
-/** Runs the steps, dispatches the call and records its outcome, also if a step throws. */
-async function runCall<Result>(
-  { steps, dispatch }: Pipeline<Result>,
-  call: CallInProgress,
-  finished: FinishedCalls,
-): Promise<FinishedReply<Result>> {
-  const { record, tool, args, context } = call;
-  let outcome = "internal";
-  let queuedMs = 0;
-  let durationMs: number | undefined;
-  let detail: string | undefined;
-  let unsent = false;
-  let answer: unknown;
-  let problems: unknown;
-  try {
-    for (const step of steps) {
-      const passed = step(call);
-      if (passed !== undefined) await passed;
-    }
-    context.allowed();
-    const { result, queuedMs: queued } = await dispatch(call);
-    answer = result;
-    queuedMs = rounded(queued);
-    durationMs = rounded(context.elapsedMs);
-    outcome = isToolError(result) ? "tool_error" : "ok";
-    if (tool === upgradeTool) detail = textOf(result);
-    return { callId: context.callId, device: record.id, tool, result, queuedMs, durationMs };
-  } catch (error) {
-    const known =
-      error instanceof TendonError ? error : new TendonError("internal", "the call failed", {}, error);
-    outcome = known.code;
-    detail = known.message;
-    unsent = known.context["sent"] === false;
-    problems = known.context["errors"];
-    throw asReported(known, context.callId, record.catalogue.find(tool));
-  } finally {
-    // The history must have the same duration as the reply.
-    durationMs ??= rounded(context.elapsedMs);
-    finished.add({
-      context,
-      args,
-      device: record.id,
-      tool,
-      principal: principalName(call),
-      outcome,
-      queuedMs,
-      durationMs,
-      detail,
-      unsent,
-      answer,
-      problems,
-    });
-  }
-}
-
-function rounded(ms: number): number {
-  return Math.round(ms * 100) / 100;
+function asQueued(reply: FinishedReply<unknown> | QueuedReply): QueuedReply {
+  if ("expiresAt" in reply) return reply;
+  throw new TendonError("internal", "the action was not queued");
 }

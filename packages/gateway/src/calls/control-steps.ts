@@ -101,7 +101,7 @@ export class ControlSteps implements ControlRunner {
 type Call = ControlOptions["call"];
 
 /** [CTL-6] A step has the same default with the device's own tool, if that tool takes one. */
-function withDefaultStep(
+export function withDefaultStep(
   { catalogue }: DeviceRecord,
   tool: string,
   args: JsonObject,

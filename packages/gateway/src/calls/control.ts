@@ -13,6 +13,7 @@ import {
   type KnownAction,
   messageFields,
   misspeltArguments,
+  type QueuedReply,
   readArguments,
   type ToolResult,
   valueAt,
@@ -23,6 +24,8 @@ import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import type { ControlAction, ControlRunner, DeviceRecord } from "../fleet/fleet.ts";
 import type { CallOptions, Calls } from "./calls.ts";
+import { withDefaultStep } from "./control-steps.ts";
+import { queueRequestOf } from "./queued-call-details.ts";
 
 export interface ControlDependencies {
   readonly clock: Clock;
@@ -43,12 +46,15 @@ export class Control {
     this.#dependencies = dependencies;
   }
 
-  /** Reports errors in the message and of the device in the reply, and does not throw them. */
+  /**
+   * Reports errors in the message and of the device in the reply, and does not throw them. `replyTo`: the topic for a
+   * second reply, when a queued action has ended.
+   */
   async run(
     principal: Principal,
     reference: string,
     message: ControlRequest,
-    { signal, origin }: Pick<CallOptions, "signal" | "origin"> = {},
+    { signal, origin, replyTo }: Pick<CallOptions, "signal" | "origin"> & { replyTo?: string } = {},
   ): Promise<ControlResponse> {
     const request_id = message.request_id ?? this.#newRequestId();
     const head = { type: "device_control_response" as const, request_id };
@@ -85,6 +91,18 @@ export class Control {
       const work = actionOf(message, action);
       if (work instanceof TendonError)
         return await calls.reject(principal, record.id, action?.tool ?? "", fieldsOf(message, action), work);
+      const queue = queueRequestOf(message);
+      if (queue !== undefined && record.handle === undefined) {
+        const reply = replyTo === undefined ? undefined : { topic: replyTo, head: { ...head, ...named } };
+        const asked = { timeoutMs: message.timeoutMs, envelope, origin, queue: { ...queue, reply } };
+        return {
+          ...head,
+          ...named,
+          tools: [],
+          ok: true,
+          ...(await this.#queue(principal, record, work, asked)),
+        };
+      }
       const options = { timeoutMs, signal, call };
       // An offline device runs the steps here, so that the first call fails with the pipeline's order of errors.
       const answer = await (record.handle?.control(work, options) ?? steps.run(record, work, options));
@@ -94,6 +112,23 @@ export class Control {
       if (!(error instanceof TendonError)) throw error;
       return { ...head, ...named, tools: [...tools], ok: false, ...failureOf(error) };
     }
+  }
+
+  /** [QUE-1] An action is one queued call, whatever it is composed of. */
+  async #queue(
+    principal: Principal,
+    record: DeviceRecord,
+    action: ControlAction,
+    options: CallOptions,
+  ): Promise<QueuedReply | { readonly tools: string[]; readonly result: ToolResult }> {
+    const { calls } = this.#dependencies;
+    const { tool, arguments: args, compose, unlisted } = action;
+    if (compose !== undefined && record.catalogue.find(tool) === undefined)
+      return await calls.queueAction(principal, record.id, action, options);
+    const given = withDefaultStep(record, tool, args, compose?.adjust);
+    const reply = await calls.callOrQueue(principal, record.id, tool, given, { ...options, unlisted });
+    // The device may have come online meanwhile, and has run it.
+    return "expiresAt" in reply ? reply : { tools: [tool], result: reply.result };
   }
 
   /** [CTL-4] The reply to a message that cannot be read or run. */

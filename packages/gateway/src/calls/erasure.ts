@@ -1,10 +1,13 @@
-/** Deletes what is kept about a device besides the device: calls, events, photos, frames, approvals, stored answers, deliveries to webhooks, and its names in the audit. */
+/** Deletes what is kept about a device besides the device: calls, also queued ones, events, photos, frames, approvals, stored answers, deliveries to webhooks, and its names in the audit. */
 import type { Store } from "../store/store.ts";
 import type { CallTraces } from "./call-traces.ts";
 import type { Idempotency } from "./idempotency.ts";
 
 export interface ErasureDependencies {
-  readonly store: Pick<Store, "calls" | "events" | "approvals" | "audit" | "webhookDeliveries">;
+  readonly store: Pick<
+    Store,
+    "calls" | "events" | "approvals" | "audit" | "webhookDeliveries" | "queuedCalls"
+  >;
   readonly traces: CallTraces;
   readonly idempotency: Idempotency;
   /** What other modules of this node keep in memory and in files. */
@@ -24,6 +27,7 @@ export class Erasure {
   async everywhere(device: string): Promise<void> {
     const { store, idempotency, forgetElsewhere } = this.#dependencies;
     await this.here(device);
+    await store.queuedCalls.removeOf(device);
     await store.calls.removeOf(device);
     await store.events.removeOf(device);
     await store.approvals.removeOf(device);

@@ -1,5 +1,5 @@
 /** The progress of a job, short enough for an agent's context even for a large fleet. */
-import { cleanLine, type FleetResult } from "@tendon/protocol";
+import { cleanLine, type FleetResult, type Job } from "@tendon/protocol";
 
 export interface JobProgress {
   readonly job: string;
@@ -8,6 +8,8 @@ export interface JobProgress {
   readonly done: number;
   readonly ok: number;
   readonly failed: number;
+  /** Calls that wait for their device. */
+  readonly queued: number;
   /** The number of failures by error code; `tool_error` for results with `isError`. */
   readonly failedBy: { readonly [code: string]: number };
   /** The first 20 failures; REST returns all of them. */
@@ -17,25 +19,37 @@ export interface JobProgress {
 const shownFailures = 20;
 const detailLength = 160;
 
-export function progressOf(
-  job: string,
-  state: JobProgress["state"],
-  total: number,
-  results: readonly FleetResult[],
-): JobProgress {
-  const failed = results.filter(({ ok }) => !ok);
+export function progressOf({
+  id: job,
+  state,
+  total,
+  results,
+  ok,
+  failed: failures,
+  queued,
+}: Job): JobProgress {
+  const failed = results.filter((result) => !result.ok && (result.state ?? "finished") === "finished");
   const failedBy: { [code: string]: number } = {};
   for (const result of failed) {
     const code = codeOf(result);
     failedBy[code] = (failedBy[code] ?? 0) + 1;
   }
-  const failures = failed.slice(0, shownFailures).map((result) => ({
+  const shown = failed.slice(0, shownFailures).map((result) => ({
     device: result.device,
     code: codeOf(result),
     detail: cleanLine(detailOf(result), detailLength),
   }));
-  const done = results.length;
-  return { job, state, total, done, ok: done - failed.length, failed: failed.length, failedBy, failures };
+  return {
+    job,
+    state,
+    total,
+    done: ok + failures,
+    ok,
+    failed: failures,
+    queued,
+    failedBy,
+    failures: shown,
+  };
 }
 
 function codeOf({ error }: FleetResult): string {

@@ -14,9 +14,11 @@ import { type Principal, requireScope } from "../access/access.ts";
 import { newCallId } from "../call-ids.ts";
 import { type Cancellation, CancellationSource } from "../cancellation.ts";
 import { TendonError } from "../errors.ts";
+import type { Store } from "../store/store.ts";
 import type { CallOptions } from "./calls.ts";
 import { type FanOutApprovalDependencies, requireApprovalForAll } from "./fan-out-approval.ts";
 import { type JobProgress, progressOf } from "./fan-out-progress.ts";
+import { queuedResult } from "./queued-call-view.ts";
 
 export interface FanOutCall {
   readonly tool: string;
@@ -28,12 +30,18 @@ export interface FanOutDependencies extends FanOutApprovalDependencies {
   /** The prefix of job ids, which tells other nodes which node runs the job. */
   readonly idPrefix: string;
   readonly targets: (principal: Principal, target: FleetTarget) => string[];
+  readonly isOnline: (device: string) => boolean;
+  /** Jobs with queued calls survive a restart. */
+  readonly store: Pick<Store, "jobs" | "queuedCalls">;
 }
 
 interface RunningJob {
   readonly principal: string;
   readonly total: number;
+  /** Without those of queued calls, which are in the store. */
   readonly results: FleetResult[];
+  /** Whether calls of it may be queued. */
+  readonly queues: boolean;
   endedAt: number | undefined;
 }
 
@@ -41,6 +49,7 @@ interface RunningJob {
 type ReadRemoteProgress = (principalId: string, job: string) => Promise<JobProgress | undefined>;
 
 const jobKeptMs = 60 * 60 * 1000;
+const maxStoredResults = 4 * 1024 * 1024;
 
 export class FanOut {
   readonly #dependencies: FanOutDependencies;
@@ -61,34 +70,59 @@ export class FanOut {
     const devices = this.#dependencies.targets(principal, target);
     const approval = await requireApprovalForAll(this.#dependencies, principal, target, devices, requested);
     const call = { ...requested, options: { ...requested.options, ...approval } };
-    if (devices.length > limits.fanOutAtOnce.max) return { job: this.#startJob(principal, devices, call) };
+    const queues = call.options.queue !== undefined && devices.some((id) => !this.#dependencies.isOnline(id));
+    if (queues || devices.length > limits.fanOutAtOnce.max)
+      return { job: await this.#startJob(principal, devices, call) };
     const results: FleetResult[] = [];
     await withOneListener(call.options.signal, (signal) =>
-      this.#runAll(principal, devices, { ...call, options: { ...call.options, signal } }, results),
+      this.#runAll(
+        principal,
+        devices,
+        { ...call, options: { ...call.options, signal, queue: undefined } },
+        results,
+      ),
     );
     return summary(inOrder(results, devices));
   }
 
-  job(principal: Principal, id: string): Job {
+  async job(principal: Principal, id: string): Promise<Job> {
     requireScope(principal, "call");
-    const job = this.#ownJob(principal.id, id);
+    const job = await this.#read(principal.id, id);
     if (job === undefined) throw noSuchJob();
-    return { id, state: stateOf(job), total: job.total, ...summary(job.results) };
+    return job;
   }
 
   /** A summary of a job, which may run on another node. */
   async progress(principal: Principal, id: string): Promise<JobProgress> {
     requireScope(principal, "call");
-    const found =
-      this.localProgress(principal.id, id) ?? (await this.#readRemoteProgress?.(principal.id, id));
+    const isLocal = this.#ownJob(principal.id, id) !== undefined;
+    const remote = isLocal ? undefined : await this.#readRemoteProgress?.(principal.id, id);
+    const found = remote ?? (await this.localProgress(principal.id, id));
     if (found === undefined) throw noSuchJob();
     return found;
   }
 
   /** For other nodes, which have already checked the principal's scopes. */
-  localProgress(principalId: string, id: string): JobProgress | undefined {
-    const job = this.#ownJob(principalId, id);
-    return job === undefined ? undefined : progressOf(id, stateOf(job), job.total, job.results);
+  async localProgress(principalId: string, id: string): Promise<JobProgress | undefined> {
+    const job = await this.#read(principalId, id);
+    return job === undefined ? undefined : progressOf(job);
+  }
+
+  /** From memory, or from the store for a job with queued calls of an earlier run or of a node that has failed. */
+  async #read(principalId: string, id: string): Promise<Job | undefined> {
+    const { store, clock } = this.#dependencies;
+    const running = this.#ownJob(principalId, id);
+    if (running?.queues === false)
+      return jobOf(id, running.total, running.results, running.endedAt === undefined);
+    const stored = running === undefined ? await store.jobs.find(id) : undefined;
+    if (running === undefined && stored?.principal !== principalId) return undefined;
+    const queued = (await store.queuedCalls.ofJob(id)).map((call) => queuedResult(call, clock.now()));
+    // Safe: only `#startJob` writes them.
+    const live = running?.results ?? (stored?.results as FleetResult[]);
+    const isRunning =
+      (running !== undefined && running.endedAt === undefined) ||
+      queued.some(({ state }) => state !== "finished");
+    return jobOf(id, running?.total ?? stored?.total ?? 0, [...live, ...queued], isRunning);
   }
 
   /** In a cluster: how to read the progress of jobs of other nodes. */
@@ -102,20 +136,29 @@ export class FanOut {
     return job?.principal === principalId ? job : undefined;
   }
 
-  #startJob(principal: Principal, devices: readonly string[], call: FanOutCall): string {
+  async #startJob(principal: Principal, devices: readonly string[], call: FanOutCall): Promise<string> {
     this.#makeRoom(principal.id);
-    const id = `${this.#dependencies.idPrefix}${newCallId()}`;
-    const job: RunningJob = {
-      principal: principal.id,
-      total: devices.length,
-      results: [],
-      endedAt: undefined,
-    };
+    const { clock, store, idPrefix } = this.#dependencies;
+    const id = `${idPrefix}${newCallId()}`;
+    const { queue } = call.options;
+    const queues = queue !== undefined;
+    const total = devices.length;
+    const job: RunningJob = { principal: principal.id, total, results: [], queues, endedAt: undefined };
     this.#jobs.set(id, job);
+    const save = async () => {
+      const results = storable(job.results);
+      await store.jobs.save({ id, principal: principal.id, createdAt: clock.now(), total, results });
+    };
+    if (queues) await save();
     // A job continues after the client that started it disconnects.
-    const detached = { ...call, options: { ...call.options, signal: undefined } };
-    void this.#runAll(principal, devices, detached, job.results).then(() => {
-      job.endedAt = this.#dependencies.clock.now();
+    const options = {
+      ...call.options,
+      signal: undefined,
+      queue: queues ? { ...queue, job: id } : undefined,
+    };
+    void this.#runAll(principal, devices, { ...call, options }, job.results).then(async () => {
+      job.endedAt = clock.now();
+      if (queues) await save().catch(() => undefined);
     });
     return id;
   }
@@ -143,26 +186,26 @@ export class FanOut {
   ): Promise<void> {
     const waiting = devices.values();
     const worker = async () => {
-      for (const device of waiting) results.push(await this.#runOne(principal, device, call));
+      for (const device of waiting) {
+        const result = await this.#runOne(principal, device, call);
+        if (result !== undefined) results.push(result);
+      }
     };
     const workers = Math.min(limits.fanOutParallel.max, devices.length);
     await Promise.all(Array.from({ length: workers }, worker));
   }
 
+  /** `undefined` for a call that was queued: its result is in the store. */
   async #runOne(
     principal: Principal,
     device: string,
     { tool, args, options }: FanOutCall,
-  ): Promise<FleetResult> {
+  ): Promise<FleetResult | undefined> {
     const startedAt = this.#dependencies.clock.monotonic();
     try {
-      const { result, durationMs } = await this.#dependencies.calls.call(
-        principal,
-        device,
-        tool,
-        args,
-        options,
-      );
+      const reply = await this.#dependencies.calls.callOrQueue(principal, device, tool, args, options);
+      if (!("result" in reply)) return undefined;
+      const { result, durationMs } = reply;
       return { device, ok: !result.isError, result, durationMs };
     } catch (error) {
       const known =
@@ -192,10 +235,6 @@ async function withOneListener(
   }
 }
 
-function stateOf({ endedAt }: RunningJob): Job["state"] {
-  return endedAt === undefined ? "running" : "done";
-}
-
 function noSuchJob(): TendonError {
   return new TendonError("not_found", "no job has this id, or it ended more than an hour ago");
 }
@@ -208,4 +247,25 @@ function inOrder(results: FleetResult[], devices: readonly string[]): FleetResul
 function summary(results: FleetResult[]): FleetReply {
   const ok = results.filter((result) => result.ok).length;
   return { results, ok, failed: results.length - ok };
+}
+
+function jobOf(id: string, total: number, results: readonly FleetResult[], isRunning: boolean): Job {
+  const unfinished = results.filter(({ state = "finished" }) => state !== "finished").length;
+  const ok = results.filter((result) => result.ok).length;
+  return {
+    id,
+    state: isRunning ? "running" : "done",
+    total,
+    results: [...results],
+    ok,
+    failed: results.length - ok - unfinished,
+    queued: unfinished,
+  };
+}
+
+/** Results of many devices can be large. Without their content they still say which succeeded. */
+function storable(results: readonly FleetResult[]): JsonObject[] {
+  const text = JSON.stringify(results);
+  if (text.length <= maxStoredResults) return [...results];
+  return results.map(({ result: _content, ...rest }) => rest);
 }

@@ -6,10 +6,11 @@ import { createHmac } from "node:crypto";
 import { type ArgumentProblem, type JsonObject, limits, upgradeTool } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import type { Events, FinishedCall } from "../events/events.ts";
-import type { CallRecord } from "../store/store.ts";
+import type { CallRecord, StoredQueuedCall } from "../store/store.ts";
 import type { CallContext } from "./call-context.ts";
 import { type CallTraces, keptArguments } from "./call-traces.ts";
 import { keptAnswer } from "./kept-answer.ts";
+import { readDetails, readEnding } from "./queued-call-details.ts";
 
 export interface FinishedCallsSettings {
   readonly clock: Clock;
@@ -24,7 +25,7 @@ export interface FinishedCallsSettings {
   readonly digestKey: Buffer;
 }
 
-interface Finished extends Omit<FinishedCall, "callId"> {
+export interface Finished extends Omit<FinishedCall, "callId"> {
   readonly context: CallContext;
   readonly args: JsonObject;
   /** The detail of the error, or the result of a firmware upgrade. */
@@ -35,6 +36,14 @@ interface Finished extends Omit<FinishedCall, "callId"> {
   readonly answer: unknown;
   /** The arguments that the gateway rejected. */
   readonly problems: unknown;
+}
+
+/** The end of a queued call, which the store already has. */
+export interface EndedCall {
+  readonly call: StoredQueuedCall;
+  readonly at: number;
+  readonly outcome: string;
+  readonly ending: JsonObject;
 }
 
 export class FinishedCalls {
@@ -50,6 +59,31 @@ export class FinishedCalls {
 
   add(call: Finished): void {
     if (this.#pending.push(call) === 1) this.#settings.events.deferReport(this.#recordAll);
+  }
+
+  /** At once, because queued calls end rarely and the store waits until the history has them. */
+  addQueued({ call, at, outcome, ending }: EndedCall): void {
+    const { events, history, nodeId, keepArguments } = this.#settings;
+    const { id, device, tool, principalName: principal } = call;
+    const { arguments: args, approval } = readDetails(call.details);
+    const { detail, queuedMs = 0, durationMs = 0 } = readEnding(ending);
+    const text = JSON.stringify(args);
+    const ended = { callId: id, device, tool, principal, outcome, queuedMs, durationMs };
+    history.append({
+      id,
+      at,
+      device,
+      tool,
+      principal,
+      outcome,
+      queuedMs,
+      durationMs,
+      argumentDigest: this.#digestOf(text),
+      arguments: keepArguments && text.length <= limits.historyArguments.max ? args : undefined,
+      approval,
+      node: nodeId,
+      event: events.callFinished(ended, at, { queued: true, ...(detail === undefined ? {} : { detail }) }),
+    });
   }
 
   #recordPending(): void {
@@ -90,7 +124,7 @@ export class FinishedCalls {
     const event = events.callFinished(
       { callId, device, tool, principal, outcome, queuedMs, durationMs },
       at,
-      tool === upgradeTool ? call.detail : undefined,
+      tool === upgradeTool && call.detail !== undefined ? { detail: call.detail } : undefined,
     );
     history.append({
       id: callId,

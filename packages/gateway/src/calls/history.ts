@@ -5,22 +5,27 @@ import {
   type CallQuery,
   type CallTrace,
   isObject,
-  type JsonObject,
+  type QueuedCalls,
   type RunningCalls,
 } from "@tendon/protocol";
 import { hasScope, type Principal, requireScope } from "../access/access.ts";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
 import { valueWithoutSecrets } from "../secret-masking.ts";
-import type { CallRecord, Store } from "../store/store.ts";
+import type { CallRecord, Store, StoredQueuedCall } from "../store/store.ts";
 import { callPreview } from "./call-preview.ts";
+import type { CallQueue } from "./call-queue.ts";
 import type { CallTraces, RecentCall } from "./call-traces.ts";
+import { readDetails } from "./queued-call-details.ts";
+import { maskedArguments, queuedTrace, queuedView, readQueuedCursor } from "./queued-call-view.ts";
 import type { RunningCalls as LocalRunningCalls, RunningCall } from "./running-calls.ts";
 
 export interface HistoryDependencies {
   readonly clock: Clock;
   readonly nodeId: string;
   readonly calls: Store["calls"];
+  readonly queue: Pick<CallQueue, "find" | "cancel">;
+  readonly queuedCalls: Pick<Store["queuedCalls"], "list">;
   readonly traces: CallTraces;
   readonly running: LocalRunningCalls;
   /** Writes all calls that have ended to the history. */
@@ -38,6 +43,8 @@ interface OtherNodes {
   traces(callIds: readonly string[]): Promise<ReadonlyMap<string, RecentCall>>;
   running(): Promise<readonly RunningCall[]>;
 }
+
+const defaultQueuedPage = 100;
 
 /** Outcomes of calls that ended before the gateway sent them to the device. */
 const neverSent: ReadonlySet<string> = new Set([
@@ -95,6 +102,38 @@ export class History {
     return { calls, ...(page.nextCursor === undefined ? {} : { nextCursor: page.nextCursor }) };
   }
 
+  /** The calls that wait for their device, oldest first. */
+  async queued(principal: Principal, query: CallQuery): Promise<QueuedCalls> {
+    requireScope(principal, "read");
+    const { clock, idOf, visible, queuedCalls } = this.#dependencies;
+    const { device, tool, principal: by, cursor, limit = defaultQueuedPage } = query;
+    const found = await queuedCalls.list({
+      device: device === undefined ? undefined : idOf(device),
+      tool,
+      principal: by,
+      after: cursor === undefined ? undefined : readQueuedCursor(cursor),
+      limit: limit + 1,
+    });
+    const page = found.slice(0, limit);
+    const now = clock.now();
+    const calls = page
+      .filter((call) => visible(principal, call.device) && call.expiresAt > now)
+      .map((call) => queuedView(call));
+    const last = page.at(-1);
+    return { calls, ...(found.length > limit && last !== undefined ? { nextCursor: String(last.seq) } : {}) };
+  }
+
+  /** Cancels a call that waits for its device. */
+  async cancel(principal: Principal, callId: string): Promise<CallTrace> {
+    const call = await this.#dependencies.queue.find(callId);
+    if (call !== undefined && this.#dependencies.visible(principal, call.device))
+      await this.#dependencies.queue.cancel(principal, call);
+    const trace = await this.trace(principal, callId);
+    if (trace.outcome === "cancelled" && call !== undefined) return trace;
+    const detail = "only a queued call can be cancelled, and this one was never queued";
+    throw new TendonError("conflict", detail, { state: trace.state });
+  }
+
   /** Oldest first. */
   async running(principal: Principal): Promise<RunningCalls> {
     requireScope(principal, "read");
@@ -120,6 +159,9 @@ export class History {
   async trace(principal: Principal, callId: string): Promise<CallTrace> {
     requireScope(principal, "read");
     this.#dependencies.settle();
+    const queued = await this.#dependencies.queue.find(callId);
+    if (queued !== undefined && this.#dependencies.visible(principal, queued.device))
+      return await this.#queuedTrace(principal, queued);
     const running = await this.#findRunning(callId);
     const found = running ?? (await this.#dependencies.calls.find(callId));
     const hidden = principal.devices !== undefined && found !== undefined;
@@ -128,6 +170,19 @@ export class History {
     return running === undefined
       ? await this.#finishedTrace(principal, found as CallRecord)
       : this.#runningTrace(principal, running);
+  }
+
+  async #queuedTrace(principal: Principal, call: StoredQueuedCall): Promise<CallTrace> {
+    const running = call.state === "running" ? await this.#findRunning(call.id) : undefined;
+    const mayRead = this.#mayRead(principal, call);
+    const trace = queuedTrace(call, this.#dependencies.clock.now(), running, mayRead);
+    const recent = trace.state === "finished" ? (await this.#tracesOf([]))(call.id) : undefined;
+    return {
+      ...trace,
+      origin: originFor(principal, readDetails(call.details).origin),
+      picture: this.#dependencies.hasPhoto(call.device, call.id),
+      late: recent?.late ?? null,
+    };
   }
 
   async #findRunning(callId: string): Promise<RunningCall | undefined> {
@@ -146,9 +201,11 @@ export class History {
       durationMs: elapsedMs,
       argumentDigest: "",
       askedAt: isoTime(this.#dependencies.clock.now() - elapsedMs),
+      expiresAt: null,
+      startedAt: null,
       allowedAt: null,
       sentAt: null,
-      arguments: masked(text === "" ? undefined : JSON.parse(text)),
+      arguments: maskedArguments(text === "" ? undefined : JSON.parse(text)),
       problems: null,
       answer: null,
       picture: false,
@@ -173,12 +230,14 @@ export class History {
       phase: null,
       at: isoTime(at),
       askedAt: isoTime(askedAt),
+      expiresAt: null,
+      startedAt: null,
       allowedAt: recent?.allowedMs === undefined ? null : isoTime(askedAt + recent.allowedMs),
       // A call to another node is sent there first, and waits in the queue then.
       sentAt: unsent
         ? null
         : isoTime(askedAt + Math.max(recent?.sentMs ?? 0, (recent?.allowedMs ?? 0) + call.queuedMs)),
-      arguments: masked(args),
+      arguments: maskedArguments(args),
       problems: recent?.problems === undefined ? null : [...recent.problems],
       // Safe: masking an answer returns an answer.
       answer: answer === undefined ? null : (valueWithoutSecrets(answer) as CallTrace["answer"]),
@@ -210,11 +269,6 @@ export class History {
     const found = elsewhere.length === 0 ? undefined : await this.#others?.traces(elsewhere);
     return (callId) => found?.get(callId) ?? traces.of(callId);
   }
-}
-
-function masked(args: unknown): JsonObject | null {
-  // Safe: masking an object returns an object.
-  return isObject(args) ? (valueWithoutSecrets(args) as JsonObject) : null;
 }
 
 /** The network address of a caller is for administrators. */

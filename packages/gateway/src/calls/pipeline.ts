@@ -2,7 +2,7 @@
  * The steps of a call, in the documented order of errors. Each step lets the call pass or throws a TendonError with its
  * own code. A new capability is a new step or a new target of `dispatch`, not a branch inside a step.
  */
-import type { JsonObject, ToolDefinition } from "@tendon/protocol";
+import type { JsonObject, QueuedReply, ToolDefinition } from "@tendon/protocol";
 import type { Principal, Ruling } from "../access/access.ts";
 import type { DeviceRecord, Sent } from "../fleet/fleet.ts";
 import type { Grant } from "./approvals.ts";
@@ -27,9 +27,14 @@ export interface CallInProgress {
 /** A step that does not wait returns `undefined`, so that most calls pass all steps in one turn of the event loop. */
 export type Step = (call: CallInProgress) => Promise<void> | undefined;
 
+/** The device is away, and the call waits for it in the store. */
+export interface Queued {
+  readonly queued: QueuedReply;
+}
+
 export interface Pipeline<Result> {
   readonly steps: readonly Step[];
-  readonly dispatch: (call: CallInProgress) => Promise<Sent<Result>>;
+  readonly dispatch: (call: CallInProgress) => Promise<Sent<Result> | Queued>;
 }
 
 export interface FinishedReply<Result> {

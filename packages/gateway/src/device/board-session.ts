@@ -129,6 +129,10 @@ export class BoardSession implements DeviceSession {
     return this.requests.queued;
   }
 
+  holdLiveCalls(): () => void {
+    return this.requests.holdLiveCalls();
+  }
+
   /** No call is running or queued, and the device is not being listed. */
   get isIdle(): boolean {
     return this.requests.idle && !this.setup.running;
@@ -153,9 +157,8 @@ export class BoardSession implements DeviceSession {
     options: Omit<RequestOptions, "call">,
   ): Promise<Answer> {
     const { timeoutMs, signal, envelope, lane, relay, onSent } = options;
-    const params = { name: tool, arguments: args };
     const sent = { timeoutMs, signal, call, envelope, lane, relay, onSent };
-    return this.requests.request("tools/call", params, sent);
+    return this.requests.request("tools/call", { name: tool, arguments: args }, sent);
   }
 
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Answer> {

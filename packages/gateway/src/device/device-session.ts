@@ -43,12 +43,16 @@ export interface DeviceSession {
   /** Whether a request runs or waits. */
   readonly busy: boolean;
   readonly droppedAudioFrames: number;
+  /** Set while its user talks with a voice server. */
+  readonly conversation?: object | undefined;
   call(
     tool: string,
     args: JsonObject,
     call: CallIdentity,
     options: Omit<RequestOptions, "call">,
   ): Promise<Answer>;
+  /** Lets other calls wait until the returned function is called, while calls run that waited for the device. */
+  holdLiveCalls(): () => void;
   /** Any other method. Returns its `result` unchanged. */
   request(method: string, params: JsonObject | undefined, options: RequestOptions): Promise<Answer>;
   /** Sends a message that has no answer, past the queue. `bad_request` if the device's protocol has no such message. */

@@ -6,6 +6,7 @@
 export { type DeviceClaim, readClaim } from "./admission.ts";
 export type { BoardDependencies } from "./board-dependencies.ts";
 export { BoardSession } from "./board-session.ts";
+export type { CallLane } from "./call-lanes.ts";
 export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpCapabilities, SessionOwner } from "./device-session.ts";
 export { drainBoards } from "./drain-boards.ts";

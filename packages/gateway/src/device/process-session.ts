@@ -128,6 +128,10 @@ export class ProcessSession implements DeviceSession {
     return this.#requests.queued;
   }
 
+  holdLiveCalls(): () => void {
+    return this.#requests.holdLiveCalls();
+  }
+
   get lastSeenAt(): number {
     return Math.round(
       this.#dependencies.clock.now() - (this.#dependencies.clock.monotonic() - this.#lastLine),

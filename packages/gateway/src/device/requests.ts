@@ -19,6 +19,7 @@ import { Batch } from "../batch.ts";
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock, Timer } from "../clock.ts";
 import { jsonRpcErrorOf, TendonError } from "../errors.ts";
+import { type CallLane, CallLanes } from "./call-lanes.ts";
 import type { Relay } from "./relay.ts";
 
 type Reply = Extract<DeviceRpc, { kind: "result" | "error" }>;
@@ -36,8 +37,11 @@ export interface RequestOptions {
   readonly call?: CallIdentity | undefined;
   /** Additional fields of the request's envelope. */
   readonly envelope?: JsonObject | undefined;
-  /** Calls of a voice server have their own queue. The two queues alternate, so that neither blocks the other. */
-  readonly lane?: "voice" | undefined;
+  /**
+   * Calls of a voice server, and calls that waited for the device, have queues of their own. They alternate with the
+   * other calls, so that none blocks another; those of a voice server go before those that waited.
+   */
+  readonly lane?: CallLane | undefined;
   /** For callers and devices that both speak MCP. */
   readonly relay?: Relay | undefined;
   /** Called when the request leaves the queue and is sent. */
@@ -86,9 +90,7 @@ const answers = new Batch<{ readonly pending: Pending; readonly answer: Answer }
 export class Requests {
   readonly #connection: RequestConnection;
   #nextId: number;
-  #waiting: Pending[] = [];
-  #voice: Pending[] = [];
-  #voiceIsNext = false;
+  readonly #lanes = new CallLanes<Pending>(isHousekeeping, laneOf);
   #current: Pending | undefined;
   #closed: string | undefined;
   /** Created when a reply is first late: most connections never have one. */
@@ -100,7 +102,7 @@ export class Requests {
   }
 
   get queued(): number {
-    return this.#waiting.length + this.#voice.length;
+    return this.#lanes.size;
   }
 
   get idle(): boolean {
@@ -111,10 +113,10 @@ export class Requests {
     const { call, signal } = options;
     if (this.#closed !== undefined) return Promise.reject(disconnected(this.#closed, false));
     if (signal?.aborted) return Promise.reject(cancelled(false));
-    const queue = options.lane === "voice" ? this.#voice : this.#waiting;
-    if (call !== undefined && this.#current !== undefined && queue.length >= this.#connection.queueLimit) {
+    const before = this.#lanes.waitingIn(options.lane);
+    if (call !== undefined && this.#current !== undefined && before >= this.#connection.queueLimit) {
       return Promise.reject(
-        new TendonError("queue_full", `${queue.length} calls are already waiting for this device`),
+        new TendonError("queue_full", `${before} calls are already waiting for this device`),
       );
     }
     return new Promise<Answer>((resolve, reject) => {
@@ -137,13 +139,18 @@ export class Requests {
         signal.addEventListener("abort", onAbort);
         pending.unlisten = () => signal.removeEventListener("abort", onAbort);
       }
-      if (call === undefined) this.#waiting.splice(this.#endOfHousekeeping(), 0, pending);
-      else {
-        this.#startTimer(pending);
-        queue.push(pending);
-      }
+      if (call !== undefined) this.#startTimer(pending);
+      this.#lanes.add(pending);
       this.#pump();
     });
+  }
+
+  /** Lets other calls wait until the returned function is called, while calls run that waited for the device [QUE-4]. */
+  holdLiveCalls(): () => void {
+    const release = this.#lanes.holdLive();
+    return () => {
+      if (release()) this.#pump();
+    };
   }
 
   /** Whether a reply can come: to the running request, or late to one that was given up. */
@@ -230,10 +237,8 @@ export class Requests {
     if (this.#closed !== undefined) return;
     this.#closed = reason;
     const current = this.#current;
-    const waiting = [...this.#waiting, ...this.#voice];
+    const waiting = this.#lanes.takeAll();
     this.#current = undefined;
-    this.#waiting = [];
-    this.#voice = [];
     this.#abandoned = undefined;
     if (current !== undefined) {
       this.#release(current);
@@ -250,11 +255,6 @@ export class Requests {
     }
   }
 
-  #endOfHousekeeping(): number {
-    const firstCall = this.#waiting.findIndex((pending) => pending.options.call !== undefined);
-    return firstCall === -1 ? this.#waiting.length : firstCall;
-  }
-
   #startTimer(pending: Pending, ms = pending.options.timeoutMs, late = timedOut): void {
     pending.timer?.cancel();
     pending.dueAt = this.#connection.clock.monotonic() + ms;
@@ -264,12 +264,12 @@ export class Requests {
   #pump(): void {
     if (this.#current !== undefined) return;
     const now = this.#connection.clock.monotonic();
-    let next = this.#takeNext();
+    let next = this.#lanes.takeNext();
     // An expired call must not be sent: a stuck device would run a backlog later.
     while (next?.options.call !== undefined && now - next.enteredAt >= next.options.timeoutMs) {
       this.#release(next);
       next.reject(timedOut(next));
-      next = this.#takeNext();
+      next = this.#lanes.takeNext();
     }
     if (next === undefined) return;
     next.id = this.takeId();
@@ -281,18 +281,6 @@ export class Requests {
     this.#connection.sendRequest(encodeRequest(next.id, next.method, next.params), next.options);
   }
 
-  #takeNext(): Pending | undefined {
-    if (this.#voice.length === 0) return this.#waiting.shift();
-    const [first] = this.#waiting;
-    const housekeeping = first !== undefined && first.options.call === undefined;
-    if (housekeeping || (first !== undefined && !this.#voiceIsNext)) {
-      this.#voiceIsNext = this.#voiceIsNext || !housekeeping;
-      return this.#waiting.shift();
-    }
-    this.#voiceIsNext = false;
-    return this.#voice.shift();
-  }
-
   #abandon(pending: Pending, error: TendonError): void {
     this.#release(pending);
     if (this.#current === pending) {
@@ -300,9 +288,7 @@ export class Requests {
       if (pending.options.call !== undefined) this.#rememberLate(pending.id, pending.options.call);
       this.#connection.requestAbandoned?.(pending.id);
     } else {
-      const queue = pending.options.lane === "voice" ? this.#voice : this.#waiting;
-      const at = queue.indexOf(pending);
-      if (at !== -1) queue.splice(at, 1);
+      this.#lanes.remove(pending);
     }
     pending.reject(error);
     this.#pump();
@@ -333,6 +319,15 @@ export class Requests {
     pending.timer?.cancel();
     pending.unlisten?.();
   }
+}
+
+/** Not closures of a connection: a gateway has very many connections. */
+function isHousekeeping({ options }: Pending): boolean {
+  return options.call === undefined;
+}
+
+function laneOf({ options }: Pending): CallLane | undefined {
+  return options.lane;
 }
 
 const noMessage = "the device reported an error without a message";

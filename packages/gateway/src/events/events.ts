@@ -6,10 +6,9 @@ import type { AuditList } from "@tendon/protocol";
 import type { Logger } from "pino";
 import { type Clock, isoTime } from "../clock.ts";
 import { TendonError } from "../errors.ts";
-import { EventStream } from "./event-stream.ts";
+import { CallEvents } from "./call-events.ts";
 import type {
   EndedConversation,
-  FinishedCall,
   FirmwareProgress,
   HaltedImage,
   Limit,
@@ -31,14 +30,14 @@ export const takenOver = "a newer connection of this device took over";
 /** Clocks of nodes that differ by this much are reported. */
 export const maxClockSkewMs = 3_000;
 
-export class Events extends EventStream {
+export class Events extends CallEvents {
   readonly #log: Logger;
   readonly #metrics: Metrics;
   /** Writes that failed in the current outage of the database. */
   #unstored = 0;
 
   constructor(clock: Clock, log: Logger, metrics: Metrics) {
-    super(clock, (error) => log.warn({ err: error }, "event numbers could not be reserved"));
+    super(clock, log, metrics);
     this.#log = log;
     this.#metrics = metrics;
   }
@@ -112,28 +111,10 @@ export class Events extends EventStream {
     this.publish("device.notification", device, { method, params: params ?? null });
   }
 
-  /** Returns the number of the event, which the history stores with the call. `detail` explains the outcome. */
-  callFinished(call: FinishedCall, at: number, detail?: string): number {
-    // Field by field, because this runs for every call and object rest is slow.
-    const { device, callId, tool, principal, outcome, queuedMs, durationMs } = call;
-    const plain = { callId, tool, principal, outcome, queuedMs, durationMs };
-    const data = detail === undefined ? plain : { ...plain, detail };
-    this.#metrics.calls.inc({ outcome });
-    this.#metrics.callSeconds.observe(durationMs / 1000);
-    if (this.#log.isLevelEnabled("debug")) this.#log.debug({ device, ...data }, "call finished");
-    return this.add("call.finished", at, device, data);
-  }
-
   /** `device` is undefined if there is none that the principal may see. */
   controlUnknown(kind: "action" | "function", device: string | undefined, name: string, by: string): void {
     this.#metrics.controlUnknown.inc({ kind });
     this.#log.warn({ device, [kind]: name, principal: by }, `unknown device_control ${kind}`);
-  }
-
-  callLate(device: string, data: { callId: string; tool: string; lateMs: number; failed: boolean }): void {
-    this.#metrics.lateReplies.inc();
-    this.#log.info({ device, ...data }, "a device answered a call that had already ended");
-    this.publish("call.late", device, data);
   }
 
   /** `device` is undefined for a fan-out. */
@@ -361,10 +342,6 @@ export class Events extends EventStream {
     this.#metrics.firmwareUpdates.inc({ outcome: data.outcome });
     this.#log[data.outcome === "failed" ? "warn" : "info"]({ device, ...data }, "firmware of a device");
     this.publish("device.firmware", device, { ...data });
-  }
-
-  callReportFailed(error: unknown): void {
-    this.#log.error({ err: error }, "the end of a call could not be reported");
   }
 
   firmwareOfferFailed(device: string, error: unknown): void {

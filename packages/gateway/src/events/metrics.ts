@@ -20,6 +20,16 @@ export class Metrics {
     buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 75, 300],
     registers: [this.registry],
   });
+  readonly callsQueued = new Counter({
+    name: "tendon_calls_queued_total",
+    help: "Calls that were queued because their device was offline",
+    registers: [this.registry],
+  });
+  readonly callsWaiting = new Gauge({
+    name: "tendon_calls_waiting",
+    help: "Queued calls that wait until their device is online, on all nodes",
+    registers: [this.registry],
+  });
   readonly controlUnknown = new Counter({
     name: "tendon_control_unknown_total",
     help: "device_control messages with an unknown action, or with a function that is neither mapped nor a tool of the device",

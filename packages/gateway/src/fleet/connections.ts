@@ -26,6 +26,8 @@ export interface ConnectionsDependencies {
   /** Finds the device of this id or creates it. */
   readonly recordOf: (id: string, kind: DeviceSession["kind"]) => DeviceRecord;
   readonly find: (id: string) => DeviceRecord | undefined;
+  /** A device of this node that calls wait for has listed its tools. */
+  readonly onListed: (id: string) => void;
 }
 
 /** Announces to the other nodes which devices are connected here. */
@@ -118,6 +120,7 @@ export class Connections implements SessionOwner {
       this.#dependencies.events.toolsUnchanged(record.id, catalogue.size);
     }
     record.listingDone();
+    if (record.waitingCalls > 0) this.#dependencies.onListed(record.id);
   }
 
   sessionRenamed(session: DeviceSession, oldId: string): void {

@@ -17,6 +17,8 @@ export interface DeviceAdminDependencies {
   readonly persistence: DevicePersistence;
   readonly toolset: ToolsetChanges;
   readonly replicas: ReplicaSync;
+  /** Ends the calls that wait for a device. */
+  readonly cancelCalls: (id: string) => Promise<void>;
   /** Removes what other modules store about a device. */
   readonly forgetDevice: (id: string) => void;
 }
@@ -111,6 +113,8 @@ export class DeviceAdmin {
     requireScope(principal, "admin");
     refuseProgram(record);
     await this.#dependencies.store.ping();
+    // First, because clients do not get events of a device that is gone.
+    await this.#dependencies.cancelCalls(record.id);
     await this.#forget(record.id);
   }
 

@@ -6,9 +6,9 @@ import type { Clock, Timer } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Store, StoredPin } from "../store/store.ts";
+import { type GroupedWrite, WriteGroups } from "../write-groups.ts";
 import type { DeviceRecord } from "./device-record.ts";
 import type { PendingWrites } from "./pending-writes.ts";
-import { type GroupedWrite, WriteGroups } from "./write-groups.ts";
 
 export interface DevicePersistenceDependencies {
   readonly store: Store;

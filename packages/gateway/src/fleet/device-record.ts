@@ -16,6 +16,8 @@ export class DeviceRecord {
   readonly id: string;
   readonly kind: DeviceSession["kind"];
   readonly catalogue = new Catalogue();
+  /** The queued calls that wait until it is online. */
+  waitingCalls = 0;
   /** Its credentials, if it has any. */
   pair: CredentialPair | undefined;
   readonly #names: Names;
@@ -228,6 +230,11 @@ export class DeviceRecord {
     return this.catalogue.size === 0 ? this.#listed?.promise : undefined;
   }
 
+  /** Whether the current connection has listed its tools, completely. */
+  get isListed(): boolean {
+    return this.#handle?.hasTools === true && this.#listed === undefined && this.catalogue.complete;
+  }
+
   attach(handle: DeviceHandle): void {
     const mcp = handle.hasTools;
     // The listing of the previous connection never ends, so its waiters are released here.
@@ -330,6 +337,7 @@ export class DeviceRecord {
       ...(this.catalogue.truncated ? { toolsTruncated: true } : {}),
       tags: [...this.tags],
       vitals: this.#status === undefined ? null : vitalsOf(this.#status.at, this.#status.value),
+      waitingCalls: this.waitingCalls,
       node: this.#handle?.node ?? this.#node,
     };
   }

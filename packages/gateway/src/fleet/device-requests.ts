@@ -6,7 +6,7 @@ import { isObject, type JsonObject, limits, type ToolResult } from "@tendon/prot
 import type { Cancellation } from "../cancellation.ts";
 import type { Clock } from "../clock.ts";
 import type { Callbacks, Caller } from "../cluster/cluster.ts";
-import type { Question, Relay, RequestOptions } from "../device/device.ts";
+import type { CallLane, Question, Relay, RequestOptions } from "../device/device.ts";
 import { jsonRpcErrorOf, messageOf, TendonError } from "../errors.ts";
 import type { ControlAction, ControlOptions, OutgoingCall } from "./device-handle.ts";
 import type { LocalHandle } from "./local-handle.ts";
@@ -19,7 +19,7 @@ export type DeviceRequest =
       readonly callId: string;
       readonly timeoutMs: number;
       readonly envelope: JsonObject | undefined;
-      readonly lane: "voice" | undefined;
+      readonly lane: CallLane | undefined;
       readonly vision: JsonObject | undefined;
       readonly relay: RelayData | undefined;
     }

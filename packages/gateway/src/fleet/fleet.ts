@@ -53,8 +53,12 @@ export interface FleetDependencies {
   readonly access: Config["access"];
   readonly local: Omit<LocalHandleDependencies, "node">;
   readonly upgrades: FirmwareUpgrades;
+  /** Ends the calls that wait for a device that is to be deleted. */
+  readonly cancelCalls: (id: string) => Promise<void>;
   /** Removes what other modules store about a deleted device. */
   readonly forgetDevice: (id: string) => void;
+  /** A device of this node that calls wait for has listed its tools. */
+  readonly onListed: (id: string) => void;
   /** A function, because the toolset is created after the fleet, from its devices. */
   readonly toolset: () => ToolsetChanges;
 }
@@ -128,6 +132,7 @@ export class Fleet {
       local: { ...local, node },
       recordOf: (id, kind) => devices.recordOf(id, kind),
       find,
+      onListed: dependencies.onListed,
     });
     this.#sessionFinder = new SessionFinder(this.connections.sessionIds, (principal, id) =>
       devices.visible(principal, id),
@@ -149,6 +154,7 @@ export class Fleet {
       toolset,
       persistence,
       replicas: this.replicas,
+      cancelCalls: dependencies.cancelCalls,
       forgetDevice: dependencies.forgetDevice,
     });
   }

@@ -122,6 +122,18 @@ export class Calls {
     return row === undefined ? undefined : readCall(row);
   }
 
+  /** Whether the history has the call with this id that ended at this time. */
+  async has(id: string, at: number): Promise<boolean> {
+    await this.#buffer.flush();
+    const row = await this.#db
+      .selectFrom("tendon_calls")
+      .select("id")
+      .where("at", "=", at)
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
   /**
    * Calls whose events have numbers between `after` and `before`, both excluded, in any order. `undefined` if there
    * are more than `limit`. Reads from the newest back, because calls are written in the order of their event numbers.

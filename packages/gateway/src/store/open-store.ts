@@ -1,3 +1,4 @@
+import { limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { StartError } from "../errors.ts";
 
@@ -10,9 +11,10 @@ import { durableParts, type StoreTransaction } from "./durable-parts.ts";
 import type { Engine } from "./engine.ts";
 
 import { Health, type OnProblem } from "./health.ts";
-
+import { Jobs } from "./jobs.ts";
 import { Presence } from "./presence.ts";
 import { Prober } from "./prober.ts";
+import { QueuedCalls } from "./queued-calls.ts";
 import { defaultRules, Retention, type RetentionRules } from "./retention.ts";
 import { retryUntilAvailable } from "./retry-until-available.ts";
 import { updateSchema } from "./schema.ts";
@@ -46,6 +48,8 @@ export interface StoreState {
 const closeMs = 2_000;
 /** How far back a webhook can be replayed. */
 const replayMs = 24 * 60 * 60_000;
+/** A job ends when its last queued call has ended or expired. Its results stay for a day. */
+const jobMs = limits.waitingCallMs.max + 24 * 60 * 60_000;
 
 export class Store implements StoreTransaction {
   readonly devices: StoreTransaction["devices"];
@@ -66,6 +70,8 @@ export class Store implements StoreTransaction {
   readonly audit: AuditEntries;
   readonly webhooks: Webhooks;
   readonly webhookDeliveries: WebhookDeliveries;
+  readonly queuedCalls: QueuedCalls;
+  readonly jobs: Jobs;
   /** These three are buffered and written soon after. The rest of the store waits for the disk. */
   readonly calls: Calls;
   readonly events: StoredEvents;
@@ -97,6 +103,8 @@ export class Store implements StoreTransaction {
     this.consoleSessions = parts.consoleSessions;
     this.webhooks = new Webhooks(engine.db);
     this.webhookDeliveries = new WebhookDeliveries(engine.db);
+    this.queuedCalls = new QueuedCalls(engine.db);
+    this.jobs = new Jobs(engine.db);
     this.#deviceGroups = new DeviceGroups(clock);
     this.signInCodes = parts.signInCodes;
     this.#buffers = new Buffers(clock, onProblem);
@@ -112,6 +120,8 @@ export class Store implements StoreTransaction {
     this.#retention = new Retention(
       new Map([
         ["calls", (limit) => this.calls.prune(clock.now() - rules.callsForMs, rules.calls, limit)],
+        ["queued calls", (limit) => this.queuedCalls.prune(clock.now() - rules.callsForMs, limit)],
+        ["jobs", (limit) => this.jobs.prune(clock.now() - jobMs, limit)],
         ["events", (limit) => this.events.prune(clock.now() - rules.eventsForMs, rules.events, limit)],
         ["audit", (limit) => this.audit.prune(clock.now() - rules.auditForMs, limit)],
         [

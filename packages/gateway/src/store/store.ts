@@ -22,6 +22,7 @@ export type { ImportFilter, ListedImport } from "./import-list.ts";
 export type { ImportedDevice } from "./imported-devices.ts";
 export { openStore, type Store, type StoreSettings } from "./open-store.ts";
 export type { Pairing } from "./pairings.ts";
+export type { NewQueuedCall, QueuedCallEnd, StoredQueuedCall } from "./queued-call-row.ts";
 export { restoreBackup } from "./restore.ts";
 export { writeRunFile } from "./run-file.ts";
 export { isEmptySecret, readOrMakeNodeId, readOrMakeSecret, type SecretFile } from "./secret-file.ts";

@@ -27,6 +27,41 @@ export interface Tables {
   tendon_audit: AuditTable;
   tendon_webhooks: WebhooksTable;
   tendon_webhook_deliveries: WebhookDeliveriesTable;
+  tendon_queued_calls: QueuedCallsTable;
+  tendon_jobs: JobsTable;
+}
+
+export interface QueuedCallsTable {
+  /** In the order in which they were asked. */
+  seq: Generated<number>;
+  id: string;
+  device: string;
+  tool: string;
+  /** The id of the token. */
+  principal: string;
+  principal_name: string;
+  details: string;
+  supersede_key: string | null;
+  job: string | null;
+  /** `queued`, `running`, `ended` until the history has it, then `finished`. */
+  state: string;
+  /** The run of the gateway that took or ended it. */
+  run: string | null;
+  queued_at: number;
+  expires_at: number;
+  started_at: number | null;
+  finished_at: number | null;
+  outcome: string | null;
+  ending: string | null;
+}
+
+interface JobsTable {
+  id: string;
+  principal: string;
+  created_at: number;
+  total: number;
+  /** The results of the calls that were not queued. */
+  results: string;
 }
 
 export interface WebhooksTable {

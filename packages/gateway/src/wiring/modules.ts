@@ -77,6 +77,7 @@ export async function openModules(
     actions: Actions.of(defaultActions, config.control.actions),
     access: config.access,
     nameOf: (principalId) => tokens.nameOf(principalId),
+    principalOf: (principalId) => tokens.current(principalId),
     agents: config.agents,
   });
   started.push(() => services.close());

@@ -5,6 +5,7 @@ import type { Services } from "../agent/agent.ts";
 import {
   Approvals,
   BoardTools,
+  CallQueue,
   Calls,
   type CallsDependencies,
   Control,
@@ -15,6 +16,7 @@ import {
   MutedLevels,
   PhotoAccess,
   type PhotoStorage,
+  QueueRunner,
 } from "../calls/calls.ts";
 import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
@@ -24,7 +26,10 @@ import { Toolset } from "../toolset/toolset.ts";
 import { shareCalls } from "./shared-calls.ts";
 
 export interface ServiceDependencies
-  extends Omit<CallsDependencies, "history" | "policy" | "approvals" | "findDevice" | "hasPicture"> {
+  extends Omit<
+    CallsDependencies,
+    "history" | "policy" | "approvals" | "findDevice" | "hasPicture" | "queue"
+  > {
   readonly store: Store;
   readonly access: Config["access"];
   readonly agents: Config["agents"];
@@ -33,6 +38,8 @@ export interface ServiceDependencies
   readonly photoStorage: PhotoStorage;
   /** The name of the principal with this id. */
   readonly nameOf: (principalId: string) => string;
+  /** The principal of a token while it is valid. */
+  readonly principalOf: (principalId: string) => Principal | undefined;
   readonly actions: Actions;
   readonly idPrefix: string;
   /** The id of this run of the gateway. */
@@ -73,10 +80,16 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
       onSuccess: (device, tool) => mutedLevels.forget(device, tool),
     },
     upgrades: boardTools.upgrades,
+    onListed: (id) => runner.start(id),
+    cancelCalls: (id) => queue.cancelAll(id, "the device was deleted"),
     forgetDevice: (id) => mutedLevels.forgetDevice(id),
     toolset: () => toolset,
   });
   const { devices, policy } = fleet;
+  events.subscribe(({ type, device = "" }) => {
+    if (type !== "device.revoked") return;
+    queue.cancelAll(device, "the device was revoked").catch((error: unknown) => onWriteFault(device, error));
+  });
   const toolset = new Toolset({
     ...dependencies.agents,
     clock,
@@ -92,11 +105,29 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
   const findDevice = (principal: Principal, reference: string) => fleet.find(principal, reference);
   const approvals = new Approvals({ ...dependencies, visible });
   const { photoStorage } = dependencies;
+  const queue = new CallQueue({
+    ...dependencies,
+    setWaiting(id, count) {
+      const record = devices.get(id);
+      if (record !== undefined) record.waitingCalls = count;
+    },
+    recordEnd: (ended) => calls.recordQueued(ended),
+  });
+  const runner = new QueueRunner({
+    ...dependencies,
+    queue,
+    session(id) {
+      const record = devices.get(id);
+      return record?.isListed === true ? record.handle?.local?.session : undefined;
+    },
+    runCall: (principal, call, take) => calls.runQueued(principal, call, take),
+  });
   const calls = new Calls({
     ...dependencies,
     policy,
     approvals,
     findDevice,
+    queue,
     history: store.calls,
     hasPicture: (callId) => photoStorage.isUploaded(callId),
   });
@@ -104,6 +135,8 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
   const history = new History({
     ...dependencies,
     calls: store.calls,
+    queue,
+    queuedCalls: store.queuedCalls,
     traces: calls.traces,
     running: calls.running,
     settle: () => events.settle(),
@@ -112,12 +145,20 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     isUserOnly: (device, tool) => fleet.admin.find(device)?.catalogue.find(tool)?.audience === "user",
     hasPhoto: (device, callId) => photos.has(device, callId),
   });
+  await queue.open();
   const targets: ConstructorParameters<typeof FanOut>[0]["targets"] = (principal, target) =>
     devices.targets(principal, target);
   return {
     fleet,
     calls,
-    fanOut: new FanOut({ ...dependencies, policy, approvals, calls, targets }),
+    fanOut: new FanOut({
+      ...dependencies,
+      policy,
+      approvals,
+      calls,
+      targets,
+      isOnline: (id) => devices.get(id)?.handle !== undefined,
+    }),
     control: new Control({ ...dependencies, calls, steps, findDevice }),
     approvals,
     idempotency: new Idempotency({
@@ -125,6 +166,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
       onFault: (error) => onWriteFault("a repeated request", error),
     }),
     history,
+    queue,
     photos,
     toolset,
     mutedLevels,
@@ -136,12 +178,13 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
       return await fleet.join(cluster, (work) => calls.inFlight.track(work));
     },
     async drain() {
-      const drained = calls.drain();
+      const drained = Promise.all([calls.drain(), runner.stop()]);
       boardTools.upgrades.stop();
       await drained;
     },
     async close() {
       toolset.stop();
+      await queue.stop();
       await Promise.all([fleet.close(), mutedLevels.close()]);
     },
   };

@@ -1,16 +1,21 @@
 import Type, { type Static } from "typebox";
 import { limits } from "../limits.ts";
+import { QueueOptions } from "./queue.ts";
+
+const TimeoutMs = Type.Optional(
+  Type.Integer({
+    minimum: 1,
+    maximum: limits.callTimeoutMs.max,
+    description:
+      "Total time to wait, in the queue and for the device. For a queued call it starts when the device is online",
+  }),
+);
 
 export const CallRequest = Type.Object(
   {
     arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    timeoutMs: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: limits.callTimeoutMs.max,
-        description: "Total time to wait, in the queue and for the device",
-      }),
-    ),
+    timeoutMs: TimeoutMs,
+    ...QueueOptions,
   },
   { additionalProperties: false },
 );
@@ -29,7 +34,7 @@ export type CallCheck = Static<typeof CallCheck>;
 export const FunctionCallRequest = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 128, description: "The exposed name of the function" }),
-    ...CallRequest.properties,
+    timeoutMs: TimeoutMs,
     arguments: Type.Optional(
       Type.Union([
         Type.Record(Type.String(), Type.Unknown()),
@@ -68,10 +73,21 @@ export const FunctionReply = Type.Object(
 export type FunctionReply = Static<typeof FunctionReply>;
 
 export const CallQuery = Type.Object({
+  state: Type.Optional(
+    Type.Enum(["finished", "queued"], {
+      description: "finished (default): the history · queued: the calls that wait for their device",
+    }),
+  ),
   device: Type.Optional(Type.String({ maxLength: 64, description: "Id or alias" })),
   tool: Type.Optional(Type.String({ maxLength: 128 })),
   principal: Type.Optional(Type.String({ maxLength: 128 })),
-  outcome: Type.Optional(Type.String({ maxLength: 64, description: "ok, tool_error or an error code" })),
+  outcome: Type.Optional(
+    Type.String({
+      maxLength: 64,
+      description:
+        "ok, tool_error, an error code, or for queued calls also expired, cancelled, superseded, refused",
+    }),
+  ),
   since: Type.Optional(Type.String({ format: "date-time", description: "ISO 8601" })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: "100 by default" })),
   cursor: Type.Optional(Type.String({ maxLength: 256 })),
@@ -129,9 +145,26 @@ const OrNull = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema:
   Type.Union([schema, Type.Null()]);
 const Time = Type.String({ format: "date-time" });
 
-const Phase = Type.Enum(["checks", "queue", "device", "picture"], {
+/** A call that waits until its device is online. */
+const QueuedCall = Type.Object(
+  {
+    callId: Type.String(),
+    device: Type.String(),
+    tool: Type.String(),
+    principal: Type.String(),
+    state: Type.Literal("queued"),
+    askedAt: Time,
+    expiresAt: Time,
+    supersedeKey: Type.Optional(Type.String()),
+    job: Type.Optional(Type.String({ description: "The job that it belongs to" })),
+    preview: Type.Optional(Preview),
+  },
+  { $id: "QueuedCall" },
+);
+
+const Phase = Type.Enum(["away", "checks", "queue", "device", "picture"], {
   description:
-    "checks: access, approval and arguments · queue: other calls of the device run first · device: sent, no answer yet · picture: the device has uploaded its picture",
+    "away: it waits until the device is online · checks: access, approval and arguments · queue: other calls of the device run first · device: sent, no answer yet · picture: the device has uploaded its picture",
 });
 export type CallPhase = Static<typeof Phase>;
 
@@ -174,12 +207,26 @@ const { preview: _preview, ...pastCall } = PastCall.properties;
 export const CallTrace = Type.Object(
   {
     ...pastCall,
-    state: Type.Enum(["running", "finished"]),
+    state: Type.Enum(["queued", "running", "finished"]),
     phase: OrNull(Phase),
-    at: OrNull(Type.String({ format: "date-time", description: "When it ended; null while it runs" })),
-    outcome: OrNull(Type.String({ description: "Null while it runs" })),
-    durationMs: Type.Number({ description: "Until now while it runs" }),
+    at: OrNull(Type.String({ format: "date-time", description: "When it ended; null before that" })),
+    outcome: OrNull(
+      Type.String({
+        description:
+          "Null before it has ended. A queued call can also end as expired, cancelled, superseded or refused",
+      }),
+    ),
+    durationMs: Type.Number({
+      description:
+        "Until now while it runs. For a queued call without the time that it waited for its device",
+    }),
     askedAt: Time,
+    expiresAt: OrNull(
+      Type.String({ format: "date-time", description: "Until when a queued call may wait; null for others" }),
+    ),
+    startedAt: OrNull(
+      Type.String({ format: "date-time", description: "When a queued call started to run; null for others" }),
+    ),
     allowedAt: OrNull(Time),
     sentAt: OrNull(Time),
     arguments: OrNull(Type.Record(Type.String(), Type.Unknown())),
@@ -214,6 +261,12 @@ export const CallHistory = Type.Object({
 });
 export type CallHistory = Static<typeof CallHistory>;
 
+export const QueuedCalls = Type.Object({
+  calls: Type.Array(QueuedCall),
+  nextCursor: Type.Optional(Type.String()),
+});
+export type QueuedCalls = Static<typeof QueuedCalls>;
+
 export const RpcRequestBody = Type.Object({
   jsonrpc: Type.Literal("2.0"),
   id: Type.Optional(Type.Union([Type.String({ maxLength: 256 }), Type.Number(), Type.Null()])),
@@ -236,11 +289,6 @@ export const RpcReplyBody = Type.Object({
 });
 export type RpcReplyBody = Static<typeof RpcReplyBody>;
 
-const CallSettings = {
-  arguments: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-  timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.callTimeoutMs.max })),
-};
-
 export const FleetTarget = Type.Object(
   {
     all: Type.Optional(Type.Literal(true)),
@@ -262,13 +310,24 @@ export const FleetTarget = Type.Object(
 export type FleetTarget = Static<typeof FleetTarget>;
 
 export const FleetCallRequest = Type.Object(
-  { target: FleetTarget, tool: Type.String({ minLength: 1, maxLength: 256 }), ...CallSettings },
+  {
+    target: FleetTarget,
+    tool: Type.String({ minLength: 1, maxLength: 256 }),
+    ...CallRequest.properties,
+  },
   { additionalProperties: false },
 );
 
 export const FleetResult = Type.Object({
   device: Type.String(),
-  ok: Type.Boolean({ description: "False for an error and for a result with isError" }),
+  ok: Type.Boolean({
+    description: "False for an error, for a result with isError, and for a call that has not ended",
+  }),
+  callId: Type.Optional(Type.String({ description: "For a queued call" })),
+  state: Type.Optional(
+    Type.Enum(["queued", "running", "finished"], { description: "The state of a queued call" }),
+  ),
+  expiresAt: Type.Optional(Type.String({ format: "date-time", description: "Until when it may wait" })),
   result: Type.Optional(ToolResultBody),
   error: Type.Optional(
     Type.Object(
@@ -298,5 +357,6 @@ export const Job = Type.Object({
   results: Type.Array(FleetResult),
   ok: Type.Integer(),
   failed: Type.Integer(),
+  queued: Type.Integer({ description: "Calls that wait for their device" }),
 });
 export type Job = Static<typeof Job>;

@@ -43,6 +43,7 @@ const deviceFields = {
   ),
   tags: Type.Array(Type.String()),
   vitals: OrNull(Vitals),
+  waitingCalls: Type.Integer({ minimum: 0, description: "Queued calls that wait until it is online" }),
   node: Type.String({ description: "The node that has or last had the connection" }),
 };
 

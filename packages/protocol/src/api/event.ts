@@ -10,6 +10,7 @@ export const eventTypes = [
   "device.revoked",
   "device.firmware",
   "firmware.halted",
+  "call.queued",
   "call.finished",
   "call.late",
   "approval.requested",

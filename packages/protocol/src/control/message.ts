@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { QueueOptions } from "../api/queue.ts";
 import { limits } from "../limits.ts";
 import { type Decoded, invalid, isObject, ok } from "../outcome.ts";
 import { compileCheck } from "../schema-check.ts";
@@ -42,6 +43,7 @@ export const ControlRequest = Type.Object(
       }),
     ),
     timeoutMs: Type.Optional(Type.Integer({ minimum: 1, maximum: limits.callTimeoutMs.max })),
+    ...QueueOptions,
   },
   { additionalProperties: true },
 );
@@ -63,6 +65,11 @@ export const ControlResponse = Type.Object(
     tools: Type.Array(Type.String(), { description: "The device's tools that were called, in order" }),
     ok: Type.Boolean(),
     result: Type.Optional(Type.Unknown()),
+    state: Type.Optional(
+      Type.Literal("queued", { description: "The action waits until the device is online" }),
+    ),
+    callId: Type.Optional(Type.String({ description: "For a queued action" })),
+    expiresAt: Type.Optional(Type.String({ format: "date-time", description: "Until when it may wait" })),
     code: Type.Optional(Type.String()),
     title: Type.Optional(Type.String()),
     detail: Type.Optional(Type.String()),

@@ -52,7 +52,7 @@ type FanOut = Services["fanOut"];
 function shareJobProgress(cluster: Cluster, fanOut: FanOut): void {
   cluster.rpc.serveNode(jobs, async (asked) => {
     const { principal, job } = asked as { principal: string; job: string };
-    return { progress: fanOut.localProgress(principal, job) };
+    return { progress: await fanOut.localProgress(principal, job) };
   });
   fanOut.readRemoteProgressWith(async (principal, job) => {
     const owner = nodeInId.exec(job)?.[1];

@@ -5,6 +5,7 @@
 import {
   type ControlResponse,
   decodeControl,
+  decodeQueueOptions,
   type GatewayEvent,
   isObject,
   type JsonObject,
@@ -12,10 +13,12 @@ import {
   parseJson,
 } from "@tendon/protocol";
 import { hasScope, type Principal } from "../../access/access.ts";
+import { queuedCallDetails, queuedResult, queueRequestOf } from "../../calls/calls.ts";
 import { isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
 import { problemOf } from "../../problem-document.ts";
+import type { StoredQueuedCall } from "../../store/store.ts";
 import type { Services } from "../services.ts";
 
 /** An app's connection to the broker. */
@@ -156,13 +159,13 @@ export class MqttTopics {
     }
     const message = parseJson(payload.toString());
     return request.kind === "control"
-      ? await this.#control(principal, request.device, message)
-      : await this.#call(principal, request.device ?? "", message);
+      ? await this.#control(principal, request, message)
+      : await this.#call(principal, request, message);
   }
 
   async #control(
     principal: Principal,
-    device: string | undefined,
+    { device, replyTo }: Request,
     message: unknown,
   ): Promise<ControlResponse> {
     const { services } = this.#dependencies;
@@ -184,17 +187,27 @@ export class MqttTopics {
           : "no connected device has a session with this `session_id`";
       return services.control.refuse(message, new TendonError("device_unknown", detail));
     }
-    return await services.control.run(principal, target, decoded.message, { origin });
+    return await services.control.run(principal, target, decoded.message, { origin, replyTo });
   }
 
-  async #call(principal: Principal, device: string, message: unknown): Promise<JsonObject> {
+  async #call(
+    principal: Principal,
+    { device = "", replyTo }: Request,
+    message: unknown,
+  ): Promise<JsonObject> {
+    const request_id = requestIdOf(message);
     try {
-      const { tool, args, timeoutMs } = readCall(message);
-      const { result, callId } = await this.#dependencies.services.calls.call(principal, device, tool, args, {
+      const { tool, args, timeoutMs, queue } = readCall(message);
+      const reply = { topic: replyTo, head: { request_id } };
+      const { calls } = this.#dependencies.services;
+      const answer = await calls.callOrQueue(principal, device, tool, args, {
         timeoutMs,
         origin,
+        queue: queue === undefined ? undefined : { ...queue, reply },
       });
-      return { request_id: requestIdOf(message), ok: true, result, callId };
+      const { callId } = answer;
+      if (!("expiresAt" in answer)) return { request_id, ok: true, result: answer.result, callId };
+      return { request_id, ok: true, state: "queued", callId, expiresAt: answer.expiresAt };
     } catch (error) {
       if (error instanceof TendonError) return failedCall(message, error);
       throw error;
@@ -224,8 +237,25 @@ export class MqttTopics {
     return { state: "offline", at: isoTime(offlineSince), reason: offlineReason };
   }
 
+  /** [APP-7] The second reply to a request whose call was queued, on whichever node the app is connected to now. */
+  async #replyToQueued(callId: string): Promise<void> {
+    const call = await this.#dependencies.services.queue.find(callId);
+    if (call === undefined) return;
+    const { reply } = queuedCallDetails(call.details);
+    const links = this.#apps.get(call.principal);
+    if (reply === undefined || links === undefined) return;
+    const text = JSON.stringify({ ...reply.head, ...endOf(call, "type" in reply.head) });
+    for (const link of links) link.deliver(reply.topic, text);
+  }
+
   #publishEvent({ type, device, at, data }: GatewayEvent): void {
     if (device === undefined) return;
+    if (type === "call.finished" && data["queued"] === true && this.#apps.size > 0) {
+      this.#replyToQueued(String(data["callId"])).catch((error: unknown) =>
+        this.#dependencies.reportFault(error),
+      );
+      return;
+    }
     if (type === "device.online" || type === "device.offline") {
       const state = type === "device.online" ? "online" : "offline";
       const status: Status = { state, at, reason: data["reason"] ?? null };
@@ -256,17 +286,36 @@ function topicPart(method: string): string {
   return method.replace(/^notifications\//, "").replaceAll(/[^A-Za-z0-9_.-]/g, "_") || "_";
 }
 
-function readCall(message: unknown): { tool: string; args: JsonObject; timeoutMs: number | undefined } {
+interface CallMessage {
+  readonly tool: string;
+  readonly args: JsonObject;
+  readonly timeoutMs: number | undefined;
+  readonly queue: ReturnType<typeof queueRequestOf>;
+}
+
+function readCall(message: unknown): CallMessage {
   if (!isObject(message)) throw new TendonError("bad_request", "the message is not a JSON object");
   const { tool, arguments: args = {}, timeoutMs } = message;
   if (typeof tool !== "string" || tool === "")
     throw new TendonError("bad_request", "`tool` must name a tool");
   if (!isObject(args)) throw new TendonError("bad_request", "`arguments` must be an object");
-  if (timeoutMs === undefined) return { tool, args, timeoutMs };
+  const options = decodeQueueOptions(message);
+  if (options.outcome !== "ok")
+    throw new TendonError("bad_request", options.outcome === "invalid" ? options.reason : "not understood");
+  const queue = queueRequestOf(options.message);
+  if (timeoutMs === undefined) return { tool, args, timeoutMs, queue };
   if (typeof timeoutMs !== "number" || !(timeoutMs >= 1 && timeoutMs <= limits.callTimeoutMs.max)) {
     throw new TendonError("bad_request", `\`timeoutMs\` must be from 1 to ${limits.callTimeoutMs.max}`);
   }
-  return { tool, args, timeoutMs };
+  return { tool, args, timeoutMs, queue };
+}
+
+/** The fields with which a reply ends: of a `device_control` action, or of a call. */
+function endOf(call: StoredQueuedCall, isControl: boolean): JsonObject {
+  const { callId, result, error, ok } = queuedResult(call, Number.NEGATIVE_INFINITY);
+  const named = { callId, ...(isControl ? { tools: [call.tool] } : {}) };
+  if (error === undefined) return { ...named, ok, result };
+  return { ...named, ok: false, ...(isControl ? error : { error }) };
 }
 
 function requestIdOf(message: unknown): string | number | null {

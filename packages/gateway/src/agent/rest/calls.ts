@@ -1,6 +1,7 @@
-import { CallCheck, CallReply, CallRequest, isObject } from "@tendon/protocol";
+import { CallCheck, CallReply, CallRequest, isObject, QueuedReply } from "@tendon/protocol";
 import type { FastifyError, FastifyRequest } from "fastify";
 import Type from "typebox";
+import { queueRequestOf } from "../../calls/calls.ts";
 import { TendonError } from "../../errors.ts";
 import { asTendonError, failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
@@ -29,25 +30,29 @@ export function callRoutes(http: Http, services: Services): void {
       schema: {
         operationId: "callTool",
         summary: "Call a tool and wait for its result",
-        description: "If the tool itself reports an error, the reply is a 200 with `isError: true`.",
+        description:
+          "If the tool itself reports an error, the reply is a 200 with `isError: true`. With `whenOffline: queue`, a call to a device that is offline is a 202: the gateway runs it when the device is next online, and `GET /calls/{callId}` shows its state.",
         tags: ["tools"],
         params: ToolParams,
         headers: IdempotencyHeaders,
         body: CallRequest,
-        response: { 200: CallReply, ...failures },
+        response: { 200: CallReply, 202: QueuedReply, ...failures },
       },
       errorHandler: hintAtArguments,
     },
-    (request, reply) => {
+    async (request, reply) => {
       const { device, tool } = request.params;
       const { arguments: args = {}, timeoutMs } = request.body;
-      return once(services, request, (keyed) =>
-        services.calls.call(request.principal, device, tool, args, {
+      const answer = await once(services, request, (keyed) =>
+        services.calls.callOrQueue(request.principal, device, tool, args, {
           timeoutMs,
           signal: keyed ? undefined : new ClientDisconnect(reply),
           origin: originOf(request),
+          queue: queueRequestOf(request.body),
         }),
       );
+      if ("expiresAt" in answer) reply.code(202);
+      return answer;
     },
   );
   http.post(

@@ -23,12 +23,12 @@ export function controlRoutes(http: Http, services: Services): void {
         operationId: "controlDevice",
         summary: "Run a device_control action or function call",
         description:
-          "Success is a 200. A failure has the same body with `ok: false`, `code`, `title` and `detail`, and the status of that code. An unknown action is a 400 `action_unknown` with the `known` ones, and is in the call history under its name.",
+          "Success is a 200; 202 if `whenOffline: queue` made it wait for its device. A failure has the same body with `ok: false`, `code`, `title` and `detail`, and the status of that code. An unknown action is a 400 `action_unknown` with the `known` ones, and is in the call history under its name.",
         tags: ["control"],
         params: DeviceParams,
         headers: IdempotencyHeaders,
         body: ControlRequest,
-        response: { 200: ControlResponse, "4xx": failed("4xx"), "5xx": failed("5xx") },
+        response: { 200: ControlResponse, 202: ControlResponse, "4xx": failed("4xx"), "5xx": failed("5xx") },
       },
       errorHandler(error: FastifyError, request, reply) {
         const known = asTendonError(error, request);
@@ -61,6 +61,7 @@ export function controlRoutes(http: Http, services: Services): void {
         (done) => done.ok || (done as { sent?: unknown }).sent === true,
       );
       if (answer.code !== undefined && isErrorCode(answer.code)) reply.code(errorKinds[answer.code].status);
+      if (answer.state === "queued") reply.code(202);
       return answer;
     },
   );

@@ -6,9 +6,11 @@ import {
   FleetReply,
   Job,
   limits,
+  QueuedCalls,
   RunningCalls,
 } from "@tendon/protocol";
 import Type from "typebox";
+import { queueRequestOf } from "../../calls/calls.ts";
 import { TendonError } from "../../errors.ts";
 import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
@@ -38,7 +40,7 @@ export function fleetRoutes(http: Http, services: Services): void {
         operationId: "callMany",
         summary: "Call one tool on many devices",
         description:
-          "The reply has a result for each device. A call to more than 500 devices becomes a job, which runs in the background.",
+          "The reply has a result for each device. A call to more than 500 devices becomes a job, which runs in the background. With `whenOffline: queue`, so does a call of which any device is offline: the job ends when all its calls have run or expired.",
         tags: ["tools"],
         headers: IdempotencyHeaders,
         body: FleetCallRequest,
@@ -58,6 +60,7 @@ export function fleetRoutes(http: Http, services: Services): void {
               timeoutMs,
               signal: keyed ? undefined : disconnectSignal(reply),
               origin: originOf(request),
+              queue: queueRequestOf(request.body),
             },
           }),
         (done) =>
@@ -76,14 +79,16 @@ export function fleetRoutes(http: Http, services: Services): void {
       schema: {
         operationId: "listCalls",
         summary: "The call history, newest first",
-        description: "`Accept: text/csv` or `application/x-ndjson` returns all matching calls as a file.",
+        description:
+          "`Accept: text/csv` or `application/x-ndjson` returns all matching calls as a file. `state=queued` returns the calls that wait for their device instead, oldest first.",
         tags: ["tools"],
         querystring: CallQuery,
-        response: { 200: exportable(CallHistory), ...failures },
+        response: { 200: exportable(Type.Union([CallHistory, QueuedCalls])), ...failures },
       },
     },
     async (request, reply) => {
       const { principal, query } = request;
+      if (query.state === "queued") return await services.history.queued(principal, query);
       const format = exportFormat(request.headers.accept);
       if (format === undefined) return await services.history.list(principal, query);
       return await sendExport(reply, format, {
@@ -152,6 +157,21 @@ export function fleetRoutes(http: Http, services: Services): void {
       },
     },
     (request) => services.history.trace(request.principal, request.params.id),
+  );
+  http.delete(
+    "/calls/:id",
+    {
+      schema: {
+        operationId: "cancelCall",
+        summary: "Cancel a queued call",
+        description:
+          "For the token that asked, or one with the scope `admin`. A call that runs or has ended is a 409 `conflict`.",
+        tags: ["tools"],
+        params: Type.Object({ id: Type.String({ maxLength: 64 }) }),
+        response: { 200: CallTrace, ...failures },
+      },
+    },
+    (request) => services.history.cancel(request.principal, request.params.id),
   );
   http.get(
     "/jobs/:id",

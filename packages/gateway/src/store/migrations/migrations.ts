@@ -23,6 +23,7 @@ import { addAuditPrincipals } from "./0015-audit-principals.ts";
 import { addFirmwareTags } from "./0016-firmware-tags.ts";
 import { createSignInCodes } from "./0017-sign-in-codes.ts";
 import { createWebhooks } from "./0018-webhooks.ts";
+import { createQueuedCalls } from "./0019-queued-calls.ts";
 
 export interface Migration {
   readonly name: string;
@@ -49,4 +50,5 @@ export const migrations: readonly Migration[] = [
   { name: "firmware tags", run: addFirmwareTags },
   { name: "sign-in codes", run: createSignInCodes },
   { name: "webhooks", run: createWebhooks },
+  { name: "queued calls", run: createQueuedCalls },
 ];

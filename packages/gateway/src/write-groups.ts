@@ -3,26 +3,26 @@
  * collects those of a few turns of the event loop: an idle gateway passes these turns within a millisecond, and a storm
  * of connections fills the group meanwhile.
  */
-export interface GroupedWrite<Item> {
+export interface GroupedWrite<Item, Result = void> {
   readonly item: Item;
-  readonly resolve: () => void;
+  readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
 
 const largestGroup = 250;
 const turnsBetween = 32;
 
-export class WriteGroups<Item> {
-  readonly #write: (group: readonly GroupedWrite<Item>[]) => Promise<void>;
-  #waiting: GroupedWrite<Item>[] = [];
+export class WriteGroups<Item, Result = void> {
+  readonly #write: (group: readonly GroupedWrite<Item, Result>[]) => Promise<void>;
+  #waiting: GroupedWrite<Item, Result>[] = [];
   #isWriting = false;
 
   /** `write` settles every item of the group, and never rejects. */
-  constructor(write: (group: readonly GroupedWrite<Item>[]) => Promise<void>) {
+  constructor(write: (group: readonly GroupedWrite<Item, Result>[]) => Promise<void>) {
     this.#write = write;
   }
 
-  add(item: Item): Promise<void> {
+  add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });
       if (!this.#isWriting) void this.#run();
