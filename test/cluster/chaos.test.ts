@@ -15,11 +15,20 @@ const ring = tool("self.ring", { number: { type: "integer" } }, ["number"]);
 const boards = 12;
 const callers = 6;
 const deadlineMs = 2_000;
+/** Some boards come and go, for the queued calls. */
+const sleeping = 3;
+const awakeMs = 400;
+const awayMs = 800;
 /** The time that a reply may take beyond its deadline on a busy machine. */
 const slackMs = 6_000;
 
 /** The tools of a board that fails before its first listing are unknown, and at first the board is too. */
 const early = ["tool_unknown", "device_unknown"];
+
+interface Trace {
+  readonly callId: string;
+  readonly outcome: string;
+}
 
 /** Small and repeatable (mulberry32). */
 function randomFrom(start: number): () => number {
@@ -43,7 +52,9 @@ it(
       items[Math.floor(random() * items.length)];
     const standing = () => nodes.filter(({ running }) => running);
     const over = new AbortController();
+    const queueing = new AbortController();
 
+    const sleepers = new Set(Array.from({ length: sleeping }, (_, at) => `02:00:00:00:02:0${at}`));
     /** How often each call ran. */
     const ran = new Map<number, number>();
     const cut = new Map<string, () => void>();
@@ -62,8 +73,12 @@ it(
             device.reply(request, textContent(String(number)));
           }
         };
+        const nap =
+          sleepers.has(id) && !queueing.signal.aborted ? setTimeout(() => device.cut(), awakeMs) : undefined;
         await Promise.race([serve().catch(() => {}), device.wire.ended]);
+        clearTimeout(nap);
         device.cut();
+        if (sleepers.has(id)) await new Promise((resolve) => setTimeout(resolve, random() * awayMs));
       }
     };
 
@@ -127,6 +142,32 @@ it(
       }
     };
 
+    /** Accepted queued calls: the number that the board gets, by call id. */
+    const queued = new Map<string, number>();
+    const queuer = async () => {
+      while (!over.signal.aborted && !queueing.signal.aborted) {
+        const node = pick(standing());
+        const id = pick([...sleepers]);
+        if (node === undefined || id === undefined) continue;
+        const number = ++numbers;
+        const body = { arguments: { number }, timeoutMs: deadlineMs, whenOffline: "queue" };
+        const answer = await node
+          .rest("POST", `/devices/${id}/tools/${ring.name}/call`, body)
+          .catch(() => undefined);
+        if (answer?.status === 202) queued.set(String(answer.body["callId"]), number);
+        else await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    };
+    /** A board on WebSocket runs ten calls per connection, so those with more are cut until all calls have ended. */
+    const allEnded = async () => {
+      const node = standing()[0];
+      const { calls = [] } = (await node?.get("/calls?state=queued&limit=1000")) ?? {};
+      for (const { device } of calls as { device: string }[]) cut.get(device)?.();
+      if ((calls as unknown[]).length > 0) return false;
+      const states = await Promise.all([...queued.keys()].map((id) => node?.get(`/calls/${id}`)));
+      return states.every((trace) => trace?.["state"] === "finished") && (states as unknown as Trace[]);
+    };
+
     const misfortune = async () => {
       const end = performance.now() + seconds * 1_000;
       let killed = 0;
@@ -150,22 +191,35 @@ it(
 
     try {
       const living = [
-        ...ids.map(board),
+        ...[...ids, ...sleepers].map(board),
         ...Array.from({ length: callers }, caller),
         ...Array.from({ length: callers }, keyedCaller),
+        queuer(),
       ];
       const killed = await misfortune();
+      queueing.abort();
       // All boards are online on every node.
       await until(async () => {
         for (const node of standing()) {
           const { devices } = await node.get("/devices?online=true&limit=100");
-          if ((devices as unknown[]).length !== boards) return false;
+          if ((devices as unknown[]).length !== boards + sleeping) return false;
         }
         return true;
       }, "all devices online on all nodes");
+      const ends = await until(allEnded, "the end of every queued call");
       over.abort();
       for (const each of cut.values()) each();
       await Promise.allSettled(living);
+
+      expect(queued.size, "queued calls").toBeGreaterThan(5);
+      const final = ["ok", "device_disconnected", "device_timeout"];
+      expect(ends.filter(({ outcome }) => !final.includes(outcome))).toEqual([]);
+      for (const { callId, outcome } of ends)
+        if (outcome === "ok") expect(ran.get(queued.get(callId) ?? 0), `runs of ${callId}`).toBe(1);
+      if (process.env["CHAOS_SECONDS"] !== undefined)
+        process.stdout.write(
+          `queued: ${ends.length}, of which ${ends.filter(({ outcome }) => outcome === "ok").length} ran\n`,
+        );
 
       const twice = [...ran].filter(([, times]) => times > 1).map(([number]) => number);
       expect(twice, "calls that ran twice").toEqual([]);

@@ -20,6 +20,8 @@ export interface CallQueueDependencies {
   /** This run of the gateway. */
   readonly run: string;
   readonly isAlive: (run: string) => boolean;
+  /** Whether other nodes use the same store. */
+  readonly isShared: boolean;
   /** Sets the number of calls that wait for a device. */
   readonly setWaiting: (device: string, count: number) => void;
   /** Writes the end of a call to the events and the history. */
@@ -30,6 +32,8 @@ const defaultExpiryMs = 24 * 60 * 60_000;
 const sweepMs = 1_000;
 /** How often the counts are read again, which are otherwise kept by events. */
 const refreshEverySweeps = 30;
+/** How often the calls of nodes that have failed are looked for. */
+const settleEverySweeps = 5;
 const expiredAtOnce = 500;
 /** Between two attempts to write an end while the database is unavailable. */
 const retryMs = 1_000;
@@ -202,10 +206,9 @@ export class CallQueue {
 
   async #sweep(refresh: boolean): Promise<void> {
     this.#sweeps += 1;
-    if (refresh || this.#sweeps % refreshEverySweeps === 0) {
-      await this.#refresh();
-      await this.#settleLost();
-    }
+    const { isShared } = this.#dependencies;
+    if (refresh || (isShared && this.#sweeps % refreshEverySweeps === 0)) await this.#refresh();
+    if (refresh || (isShared && this.#sweeps % settleEverySweeps === 0)) await this.#settleLost();
     this.#dependencies.events.callsWaiting(this.waiting.total);
     if (this.waiting.total > 0) await this.#expire();
     await this.#markRecorded();

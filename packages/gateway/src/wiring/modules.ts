@@ -69,6 +69,7 @@ export async function openModules(
     idPrefix,
     run,
     mayReturn: (other) => cluster?.members.mayReturn(other) === true,
+    isShared: cluster !== undefined,
     isAlive: (other) => other === run || cluster?.members.isAlive(other) === true,
     defaultTimeoutMs: config.calls.timeoutMs,
     keepArguments: config.calls.keepArguments,

@@ -45,6 +45,8 @@ export interface ServiceDependencies
   /** The id of this run of the gateway. */
   readonly run: string;
   readonly isAlive: (run: string) => boolean;
+  /** Whether other nodes use the same store. */
+  readonly isShared: boolean;
   /** Whether a run that is not alive now may come back. */
   readonly mayReturn: (run: string) => boolean;
 }
