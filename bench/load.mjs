@@ -45,7 +45,7 @@ export function poster(parallel, headers) {
             answer += chunk;
           });
           response.on("end", () => {
-            if (response.statusCode === 200) resolve(answer);
+            if (response.statusCode === 200 || response.statusCode === 202) resolve(answer);
             else reject(new Error(`status ${response.statusCode}: ${answer}`));
           });
         },

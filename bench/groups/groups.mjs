@@ -8,6 +8,7 @@ import { idle } from "./idle.mjs";
 import { largeFleet } from "./large-fleet.mjs";
 import { mcp } from "./mcp.mjs";
 import { overload } from "./overload.mjs";
+import { queue } from "./queue.mjs";
 import { start } from "./start.mjs";
 import { voice } from "./voice.mjs";
 
@@ -22,6 +23,7 @@ export const groups = [
   voice,
   fairness,
   overload,
+  queue,
   idle,
 ];
 

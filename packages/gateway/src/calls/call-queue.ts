@@ -60,11 +60,9 @@ export class CallQueue {
     this.waiting = new WaitingCalls(dependencies.setWaiting);
     this.#additions = new WriteGroups(async (group) => {
       try {
-        const added = await store.queuedCalls.add(
-          group.map(({ item }) => item),
-          bounds,
-          run,
-        );
+        const calls = group.map(({ item }) => item);
+        const full = this.#mayBeFull(calls) ? bounds : undefined;
+        const added = await store.queuedCalls.add(calls, full, run);
         for (const [index, { resolve }] of group.entries()) {
           // Safe: the store returns one result for each call.
           resolve(added[index] as (typeof added)[number]);
@@ -183,6 +181,17 @@ export class CallQueue {
         });
       }
     }
+  }
+
+  /** Whether the store has to count. Most calls come when far fewer wait than may. */
+  #mayBeFull(calls: readonly NewQueuedCall[]): boolean {
+    return calls.some(({ device, principalName }) => {
+      const waiting = this.waiting.counts(device, principalName);
+      return (
+        waiting.device + calls.length > bounds.device / 2 ||
+        waiting.principal + calls.length > bounds.principal / 2
+      );
+    });
   }
 
   #report(

@@ -3,7 +3,7 @@
  * anything is sent, then `ended` with its outcome, and `finished` once the history has it. Every change of a state
  * names the state before it, so that of two nodes only one changes it.
  */
-import type { UpdateResult } from "kysely";
+import { CompiledQuery, sql, type UpdateResult } from "kysely";
 import { BulkStatement, repeated } from "./bulk-statement.ts";
 import { identifier, toJson } from "./codec.ts";
 import { atomically, type Database } from "./engine.ts";
@@ -39,16 +39,31 @@ export class QueuedCalls {
       ),
   });
 
+  /** Compiled once: in a storm it runs for every call. */
+  readonly #endSql: string;
+
   constructor(db: Database) {
     this.#db = db;
+    this.#endSql = db
+      .updateTable("tendon_queued_calls")
+      .set({ run: "", finished_at: 0, outcome: "", ending: "", state: sql.lit("ended") })
+      .where("seq", "=", 0)
+      .where("state", "=", "")
+      // A running call ends by the run that took it.
+      .where((eb) => eb.or([eb(eb.val(""), "=", sql.lit("queued")), eb("run", "=", "")]))
+      .compile().sql;
   }
 
-  /** Adds calls in order, each if its device and its token have room. Ends the older calls that they replace. */
-  async add(calls: readonly NewQueuedCall[], bounds: QueueBounds, run: string): Promise<Added[]> {
+  /**
+   * Adds calls in order, each if its device and its token have room; `bounds` is undefined if they surely have. Ends the
+   * older calls that they replace.
+   */
+  async add(calls: readonly NewQueuedCall[], bounds: QueueBounds | undefined, run: string): Promise<Added[]> {
     return await atomically(this.#db, async (tx) => {
       const counts = {
-        device: await this.#counts(tx, "device", calls),
-        principal: await this.#counts(tx, "principal", calls),
+        device: bounds === undefined ? new Map<string, number>() : await this.#counts(tx, "device", calls),
+        principal:
+          bounds === undefined ? new Map<string, number>() : await this.#counts(tx, "principal", calls),
       };
       const added: Added[] = [];
       let accepted: NewQueuedCall[] = [];
@@ -62,7 +77,7 @@ export class QueuedCalls {
         const full = (["device", "principal"] as const).find((by) => {
           const count = (counts[by].get(call[by]) ?? 0) - superseded.length;
           counts[by].set(call[by], count);
-          return count >= bounds[by];
+          return bounds !== undefined && count >= bounds[by];
         });
         if (full !== undefined) {
           added.push({ added: false, full });
@@ -141,13 +156,9 @@ export class QueuedCalls {
     return await atomically(this.#db, async (tx) => {
       const ended = new Set<number>();
       for (const { seq, from, run, finishedAt, outcome, ending } of ends) {
-        let update = tx
-          .updateTable("tendon_queued_calls")
-          .set({ state: "ended", run, finished_at: finishedAt, outcome, ending: toJson(ending) })
-          .where("seq", "=", seq)
-          .where("state", "=", from);
-        if (from === "running") update = update.where("run", "=", run);
-        if (changed(await update.executeTakeFirst())) ended.add(seq);
+        const values = [run, finishedAt, outcome, toJson(ending), seq, from, from, run];
+        const { numAffectedRows } = await tx.executeQuery(CompiledQuery.raw(this.#endSql, values));
+        if (numAffectedRows === 1n) ended.add(seq);
       }
       return ended;
     });
@@ -243,10 +254,12 @@ export class QueuedCalls {
   }
 
   /** All calls that have not ended. */
-  async unfinished(): Promise<{ readonly id: string; readonly device: string }[]> {
+  async unfinished(): Promise<
+    { readonly id: string; readonly device: string; readonly principal: string }[]
+  > {
     return await this.#db
       .selectFrom("tendon_queued_calls")
-      .select(["id", "device"])
+      .select(["id", "device", "principal_name as principal"])
       .where("state", "in", ["queued", "running"])
       .execute();
   }
