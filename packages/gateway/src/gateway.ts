@@ -124,6 +124,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     ...modules,
     foundation,
     devices: devices.webSocket,
+    httpDevices: devices.http,
     mqtt,
     frames: devices.frames,
     eraseHistory: (device) => erasure.everywhere(device),
@@ -145,6 +146,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     sessions: console.authentication.sessions,
     erasure,
     webhooks: modules.webhooks,
+    httpDevices: devices.http,
     cut: (id, reason) => liveness.disconnect(id, reason),
   });
   await listen(http, config.http);

@@ -116,6 +116,10 @@ export const limits = {
     "each takes a person's time or a model's tokens; a program that asks more is stuck in a loop",
   ),
   processes: bound(256, "bad_request", "each is a process on this machine"),
+  httpDevices: bound(256, "conflict", "MCP servers over HTTP; each is probed and may hold a stream open"),
+  serverUrlLength: bound(2_048, "bad_request", "the longest address that common servers accept"),
+  serverHeaders: bound(32, "bad_request", "headers of the requests to one MCP server"),
+  serverHeaderBytes: bound(8 * KIB, "bad_request", "common servers accept 8 KB of headers"),
   unusedCredentials: bound(
     10_000,
     "rate_limited",

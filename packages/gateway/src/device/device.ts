@@ -12,6 +12,7 @@ export type { DeviceInfo, DeviceSession, McpCapabilities, SessionOwner } from ".
 export { drainBoards } from "./drain-boards.ts";
 export { FrameLog } from "./frame-log.ts";
 export { withoutKey, withoutSpeech } from "./frame-masking.ts";
+export { HttpDevice } from "./http-device.ts";
 export { KnownResults } from "./known-results.ts";
 export type { AudioChannel, DeviceIdentity, DeviceLink } from "./link.ts";
 export type { Listing } from "./listing.ts";

@@ -22,8 +22,10 @@ const deviceFields = {
   id: Type.String({ description: "The device's id, a MAC address for boards" }),
   alias: Type.String({ description: "The short, unique name for people and agents" }),
   name: Type.String({ description: "The board's name and the end of its id, for display" }),
-  kind: Type.String({ description: "esp32, or process for a program that uses the JSON-lines protocol" }),
-  transport: OrNull(Type.String({ description: "websocket, mqtt or stdio; the last one while offline" })),
+  kind: Type.String({ description: "esp32, process for a program, or http for an MCP server over HTTP" }),
+  transport: OrNull(
+    Type.String({ description: "websocket, mqtt, stdio or http; the last one while offline" }),
+  ),
   online: Type.Boolean(),
   approval: Type.Enum(["approved", "revoked", "none"], {
     description: "none: it has no credentials, but the admission policy accepts it",
@@ -68,6 +70,18 @@ export const DeviceDetail = Type.Object(
     lastDisconnect: OrNull(Disconnect),
     transportSetting: OrNull(Type.String({ description: "The transport that is set for this device" })),
     toolsProblem: OrNull(Type.String({ description: "Why the tool list is not complete" })),
+    server: Type.Optional(
+      Type.Object(
+        {
+          origin: Type.String({
+            description: "Scheme, host and port; the rest of the address may be secret",
+          }),
+          configured: Type.Boolean({ description: "Whether it comes from tendon.yaml" }),
+          problem: OrNull(Type.String({ description: "Why the server cannot be used now" })),
+        },
+        { description: "For an MCP server over HTTP" },
+      ),
+    ),
     queuedCalls: Type.Integer({ minimum: 0 }),
     droppedAudioFrames: Type.Integer({ minimum: 0 }),
   },

@@ -1,0 +1,75 @@
+/** [HTD-2] Whether an MCP server over HTTP is there, and what it offers. */
+import { once } from "node:events";
+import net from "node:net";
+import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
+import { openAgent } from "../mcp/agent.ts";
+import { online, openServer, siteWith, textOf } from "./servers.ts";
+
+describe("an MCP server over HTTP", () => {
+  it("[HTD-2] is offline when it stops, and online again when it is back", async () => {
+    const server = await openServer();
+    const site = await siteWith(server);
+    await online(site);
+    const { port } = server;
+    await server.stop();
+    await online(site, "lamp", false);
+    expect((await site.call("lamp", "echo", { text: "a" })).body).toMatchObject({ code: "device_offline" });
+    await openServer({ port });
+    await online(site);
+    expect(textOf((await site.call("lamp", "echo", { text: "a" })).body)).toBe("a");
+  });
+
+  it.each([
+    ["ping", []],
+    ["tools/list", ["no-ping"]],
+  ])("[HTD-2] is probed with %s", async (method, faults) => {
+    const asked: string[] = [];
+    const server = await openServer({ faults, onRequest: ({ method }) => void asked.push(method) });
+    const clock = new ManualClock();
+    const site = await siteWith(server, { clock });
+    await online(site);
+    asked.length = 0;
+    await until(() => {
+      clock.advance(1_000);
+      return asked.at(-1) === method;
+    }, method);
+    expect((await site.device("lamp"))["online"]).toBe(true);
+  });
+
+  it("[HTD-2] never delays the start", async () => {
+    // It accepts connections and never answers.
+    const silent = net.createServer((socket) => void socket.on("error", () => undefined));
+    await once(silent.listen(0, "127.0.0.1"), "listening");
+    const { port } = silent.address() as net.AddressInfo;
+    const site = await siteWith({ url: `http://127.0.0.1:${port}/mcp` });
+    expect(await site.device("lamp")).toMatchObject({ online: false, kind: "http" });
+    silent.close();
+  });
+
+  it.each(["sessions", "modern"] as const)("[HTD-6] reports changes of its tools (%s)", async (kind) => {
+    const server = await openServer({ kind });
+    const site = await siteWith(server);
+    await online(site);
+    await site.call("lamp", "grow");
+    await until(async () => (await site.toolNames("lamp")).includes("extra_1"), "the new tool");
+  });
+
+  it.each(["sessions", "modern"] as const)(
+    "[HTD-1] passes progress and questions on to its caller (%s)",
+    async (kind) => {
+      const server = await openServer({ kind });
+      const site = await siteWith(server);
+      await online(site);
+      const at = "/mcp/devices/lamp";
+      const agent = await openAgent(site, "legacy", { at, capabilities: { elicitation: { form: {} } } });
+      agent.setRequestHandler("elicitation/create", () => ({ action: "accept", content: { name: "Ada" } }));
+      expect(await agent.callTool({ name: "ask" })).toMatchObject({ content: [{ text: "accept Ada" }] });
+      const seen: number[] = [];
+      const onprogress = ({ progress }: { progress: number }) => void seen.push(progress);
+      await agent.callTool({ name: "count", arguments: { to: 3 } }, { onprogress });
+      expect(seen).toEqual([1, 2, 3]);
+    },
+  );
+});
