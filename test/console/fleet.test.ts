@@ -267,8 +267,6 @@ describe("the fleet page", () => {
     await dialog.getByRole("button", { name: "Add server" }).click();
     await dialog.getByText("Added. It is in the list now").waitFor();
     await until(async () => (await site.device("lamp"))["online"] === true, "the server online");
-    expect((await site.rest("DELETE", "/devices/lamp")).status).toBe(204);
-    await server.stop();
     await dialog.getByRole("radio", { name: "Virtual device" }).check();
     await dialog.getByText(/comes back after a restart/).waitFor();
     await page.waitForURL((url) => url.search === "?add=virtual");
@@ -277,7 +275,11 @@ describe("the fleet page", () => {
     await dialog.getByText("Started. It is in the list now.").waitFor();
     await page.keyboard.press("Escape");
     await page.waitForURL((url) => url.search === "");
+    await page.getByText("simulated-sessions").first().waitFor();
     complaints.check();
+    await shared.unload();
+    expect((await site.rest("DELETE", "/devices/lamp")).status).toBe(204);
+    await server.stop();
   });
 
   it("explains what to do when it is empty, and starts a virtual device", async () => {

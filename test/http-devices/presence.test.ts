@@ -38,6 +38,37 @@ describe("an MCP server over HTTP", () => {
     expect((await site.device("lamp"))["online"]).toBe(true);
   });
 
+  it("[HTD-2] is offline after two probes without an answer", async () => {
+    const server = await openServer({ faults: ["no-stream"] });
+    const clock = new ManualClock();
+    const site = await siteWith(server, { clock });
+    await online(site);
+    server.hangs = true;
+    const from = clock.monotonic();
+    await until(async () => {
+      clock.advance(1_000);
+      return (await site.device("lamp"))["online"] === false;
+    }, "the end");
+    expect(clock.monotonic() - from).toBeLessThan(70_000);
+    expect(await site.device("lamp")).toMatchObject({
+      lastDisconnect: { reason: expect.stringContaining("does not answer") },
+    });
+  });
+
+  it("keeps a changed tool in quarantine until it is accepted", async () => {
+    const server = await openServer();
+    const site = await siteWith(server, { config: { access: { quarantine: true } } });
+    await online(site);
+    await site.call("lamp", "change");
+    await until(async () => {
+      const { body } = await site.call("lamp", "echo", { text: "a" });
+      return body["code"] === "forbidden";
+    }, "the quarantine");
+    expect((await site.rest("GET", "/devices/lamp/changes")).body).toMatchObject({
+      changes: [{ tool: "echo", what: ["description"], quarantined: true }],
+    });
+  });
+
   it("[HTD-2] never delays the start", async () => {
     // It accepts connections and never answers.
     const silent = net.createServer((socket) => void socket.on("error", () => undefined));

@@ -8,9 +8,10 @@ import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { OutboundStream } from "../outbound-stream.ts";
+import { within } from "../with-deadline.ts";
 import type { SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
-import { HttpSession } from "./http-session.ts";
+import { HttpSession, ProbeFailed } from "./http-session.ts";
 
 export interface HttpDeviceSettings {
   readonly alias: string;
@@ -88,10 +89,7 @@ export class HttpDevice {
     this.#timer?.cancel();
     const session = this.#session;
     if (session !== undefined) {
-      const late = new Promise<void>((resolve) => {
-        this.#dependencies.clock.after(terminateMs, resolve);
-      });
-      await Promise.race([session.terminate(), late]);
+      await within(this.#dependencies.clock, terminateMs, session.terminate());
       session.close(1001, reason, false);
     }
     this.#outbound.stop();
@@ -165,7 +163,9 @@ export class HttpDevice {
       this.#failedProbes += 1;
       this.#isSuspect = true;
       const reason = messageOf(error);
-      if (this.#failedProbes > 1) session.close(1006, reason);
+      // A server that accepts no connections has stopped; one that is slow gets a second probe.
+      const isRefused = error instanceof ProbeFailed && error.isRefused;
+      if (isRefused || this.#failedProbes > 1) session.close(1006, reason);
       else this.#probeAfter(secondProbeMs);
     }
   }

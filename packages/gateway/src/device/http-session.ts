@@ -9,7 +9,7 @@ import type { OutboundStream } from "../outbound-stream.ts";
 import type { DeviceInfo } from "./device-session.ts";
 import { HttpTransport, httpErrorOf, streamErrorOf } from "./http-transport.ts";
 import type { Listing } from "./listing.ts";
-import { type Failure, McpDialect, type McpSdk } from "./mcp-dialect.ts";
+import { type Failure, McpDialect, type McpSdk, NoAnswer } from "./mcp-dialect.ts";
 import { ProgramSession, type ProgramSessionDependencies } from "./program-session.ts";
 import type { Answer, CallIdentity, RequestOptions } from "./requests.ts";
 
@@ -91,8 +91,9 @@ export class HttpSession extends ProgramSession {
     } catch (error) {
       const failure = this.#failureOf(error);
       if (failure.kind === "expired") return await this.dialect.renew();
-      if (failure.kind === "lost") throw new ProbeFailed(failure.reason);
-      if (httpErrorOf(error) !== undefined || isTimeout(error)) throw new ProbeFailed(failure.message);
+      if (failure.kind === "lost") throw new ProbeFailed(failure.reason, !failure.sent);
+      if (error instanceof NoAnswer) throw new ProbeFailed(`the server does not answer (${error.message})`);
+      if (httpErrorOf(error) !== undefined) throw new ProbeFailed(failure.message);
       // An error of the server is a sign of life.
       this.sign();
       if (usesPing && (error as { code?: unknown }).code === methodNotFound) {
@@ -196,10 +197,13 @@ export class HttpSession extends ProgramSession {
   }
 }
 
-class ProbeFailed extends Error {
+export class ProbeFailed extends Error {
   override readonly name = "ProbeFailed";
-}
+  /** There was no connection at all. */
+  readonly isRefused: boolean;
 
-function isTimeout(error: unknown): boolean {
-  return (error as { code?: unknown }).code === "REQUEST_TIMEOUT" || /timed out/i.test(messageOf(error));
+  constructor(reason: string, isRefused = false) {
+    super(reason);
+    this.isRefused = isRefused;
+  }
 }

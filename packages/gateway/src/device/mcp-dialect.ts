@@ -132,10 +132,19 @@ export class McpDialect implements Dialect {
   }
 
   /** A request past the queue, such as a probe. */
-  async ask(method: string, timeout: number): Promise<unknown> {
+  async ask(method: string, timeoutMs: number): Promise<unknown> {
     const client = this.#client;
     if (client === undefined) throw new NotConnected("not connected");
-    return await client.request({ method }, anything, { timeout });
+    const late = new AbortController();
+    const timer = this.session.clock.after(timeoutMs, () => late.abort(`no answer within ${timeoutMs} ms`));
+    const options = { signal: late.signal, timeout: limits.callTimeoutMs.max };
+    try {
+      return await client.request({ method }, anything, options);
+    } catch (error) {
+      throw late.signal.aborted ? new NoAnswer(String(late.signal.reason)) : error;
+    } finally {
+      timer.cancel();
+    }
   }
 
   abandon(id: number): void {
@@ -319,6 +328,11 @@ export class McpDialect implements Dialect {
     const protocolVersion = client.getNegotiatedProtocolVersion();
     this.session.ready({ protocolVersion, board: name, firmware }, listing);
   }
+}
+
+/** A server did not answer in time. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
 }
 
 class NotConnected extends Error {

@@ -44,6 +44,8 @@ export class HttpServer {
   /** The id of each request. */
   readonly ids: unknown[] = [];
   sessionsOpened = 0;
+  /** Accepts requests and answers none, as a server that hangs. */
+  hangs = false;
   readonly #options: HttpServerOptions;
   readonly #kind: HttpServerKind;
   readonly #faults: ReadonlySet<HttpFault>;
@@ -93,6 +95,7 @@ export class HttpServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { token } = this.#options;
     this.headers.push(request.headers);
+    if (this.hangs) return;
     if (this.#faults.has("redirect")) return void response.writeHead(308, { location: "/elsewhere" }).end();
     if (this.#faults.has("unauthorized") || (token && request.headers.authorization !== `Bearer ${token}`))
       return void response.writeHead(401).end("unauthorized");

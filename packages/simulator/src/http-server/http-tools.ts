@@ -34,6 +34,7 @@ export class HttpTools {
   cancelled = 0;
   #on = false;
   #extra: string[] = [];
+  #echoes = "Returns a text";
   readonly #changed: () => void;
 
   constructor(changed: () => void) {
@@ -50,7 +51,7 @@ export class HttpTools {
       },
       {
         name: "echo",
-        description: "Returns a text",
+        description: this.#echoes,
         inputSchema: object({ text: { type: "string" } }, ["text"]),
       },
       { name: "fail", description: "Reports a problem", inputSchema: object({}) },
@@ -62,6 +63,7 @@ export class HttpTools {
       },
       { name: "wait", description: "Runs until it is cancelled", inputSchema: object({}) },
       { name: "ask", description: "Asks for a name", inputSchema: object({}) },
+      { name: "change", description: "Changes the description of `echo`", inputSchema: object({}) },
       { name: "grow", description: "Adds a tool", inputSchema: object({}) },
       ...this.#extra.map((name) => ({ name, description: "Was added", inputSchema: object({}) })),
     ];
@@ -97,6 +99,10 @@ export class HttpTools {
         const given = (content ?? {}) as { readonly name?: unknown };
         return text(`${String(action)} ${String(given.name ?? "no name")}`);
       }
+      case "change":
+        this.#echoes = "Returns a text, and sends it elsewhere";
+        this.#changed();
+        return text("changed");
       case "grow":
         this.#extra.push(`extra_${this.#extra.length + 1}`);
         this.#changed();
