@@ -49,6 +49,19 @@ describe.each(httpServerKinds)("an MCP server over HTTP (%s)", (kind) => {
   });
 });
 
+describe("an MCP server over HTTP of the newer era", () => {
+  it("[HTD-1] gets the arguments that it wants as headers too, and agents see none of it", async () => {
+    const site = await siteWith(await openServer({ kind: "modern" }));
+    await online(site);
+    const route = async (region: string) => textOf((await site.call("lamp", "route", { region })).body);
+    expect(await route("north")).toBe("north");
+    expect(await route("nørth")).toBe(`=?base64?${Buffer.from("nørth").toString("base64")}?=`);
+    const { body } = await site.rest("GET", "/devices/lamp/tools");
+    const schemas = (body["tools"] as { inputSchema: object }[]).map(({ inputSchema }) => inputSchema);
+    expect(JSON.stringify(schemas)).not.toContain("x-mcp-header");
+  });
+});
+
 describe("an MCP server over HTTP with sessions", () => {
   it.each(["lose-sessions", "lose-sessions-400"])(
     "[HTD-5] gets a new session when it has lost its own, and each call once (%s)",

@@ -8,6 +8,7 @@ import { messageOf } from "../errors.ts";
 import { version } from "../version.ts";
 import type { McpCapabilities, McpSubscriptions } from "./device-session.ts";
 import { listPlainTools } from "./listing.ts";
+import { McpParamHeaders } from "./mcp-param-headers.ts";
 import { answerableCapabilities, McpQuestions, type RunningCall } from "./mcp-questions.ts";
 import { McpWatch } from "./mcp-watch.ts";
 import type { Dialect, ProgramSession } from "./program-session.ts";
@@ -67,6 +68,7 @@ export class McpDialect implements Dialect {
   protected readonly session: ProgramSession;
   readonly #link: McpLink;
   readonly #questions: McpQuestions;
+  readonly #paramHeaders = new McpParamHeaders();
   /** The running call. A server gets one at a time. */
   #running: RunningCall | undefined;
   #client: Client | undefined;
@@ -235,6 +237,7 @@ export class McpDialect implements Dialect {
     const reporting = relay === undefined ? options : { ...options, onprogress };
     if (client.getProtocolEra() !== "modern") return { params, options: reporting };
     const { meta = this.#noCapabilities, inputResponses, requestState } = relay ?? {};
+    const headers = this.#paramHeaders.of(params);
     return {
       params: {
         ...params,
@@ -242,7 +245,7 @@ export class McpDialect implements Dialect {
         ...(requestState === undefined ? {} : { requestState }),
         _meta: meta,
       },
-      options: { ...reporting, allowInputRequired: true },
+      options: { ...reporting, allowInputRequired: true, ...(headers === undefined ? {} : { headers }) },
     };
   }
 
@@ -321,9 +324,13 @@ export class McpDialect implements Dialect {
   }
 
   async #list(client: Client): Promise<void> {
-    const listing = await listPlainTools((params) =>
-      client.request({ method: "tools/list", params }, anything, { timeout: stepTimeoutMs }),
-    );
+    const listing = await listPlainTools(async (params) => {
+      const page = await client.request({ method: "tools/list", params }, anything, {
+        timeout: stepTimeoutMs,
+      });
+      if (isObject(page)) this.#paramHeaders.learn(page["tools"]);
+      return page;
+    });
     const { name, version: firmware } = client.getServerVersion() ?? {};
     const protocolVersion = client.getNegotiatedProtocolVersion();
     this.session.ready({ protocolVersion, board: name, firmware }, listing);

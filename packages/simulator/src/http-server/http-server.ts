@@ -256,6 +256,7 @@ export class HttpServer {
     const { progressToken } = (params["_meta"] ?? {}) as { readonly progressToken?: Id };
     const run = this.tools.run(String(params["name"]), {
       args: (params["arguments"] ?? {}) as Json,
+      headers: exchange.request.headers,
       signal: controller.signal,
       progress: (progress, total) => {
         if (streams && progressToken !== undefined)

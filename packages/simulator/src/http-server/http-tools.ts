@@ -4,6 +4,8 @@ export type Json = { readonly [key: string]: unknown };
 
 export interface ToolRun {
   readonly args: Json;
+  /** The headers of the request. */
+  readonly headers: Json;
   progress(done: number, total: number): void;
   /** Asks the caller a form. Rejects if the server's kind cannot ask. */
   ask(message: string): Promise<Json>;
@@ -63,13 +65,18 @@ export class HttpTools {
       },
       { name: "wait", description: "Runs until it is cancelled", inputSchema: object({}) },
       { name: "ask", description: "Asks for a name", inputSchema: object({}) },
+      {
+        name: "route",
+        description: "Needs its argument as a header too, in the newer era",
+        inputSchema: object({ region: { type: "string", "x-mcp-header": "Region" } }, ["region"]),
+      },
       { name: "change", description: "Changes the description of `echo`", inputSchema: object({}) },
       { name: "grow", description: "Adds a tool", inputSchema: object({}) },
       ...this.#extra.map((name) => ({ name, description: "Was added", inputSchema: object({}) })),
     ];
   }
 
-  async run(name: string, { args, progress, ask, signal }: ToolRun): Promise<Json> {
+  async run(name: string, { args, headers, progress, ask, signal }: ToolRun): Promise<Json> {
     this.runs.set(name, (this.runs.get(name) ?? 0) + 1);
     switch (name) {
       case "lamp.set":
@@ -99,6 +106,8 @@ export class HttpTools {
         const given = (content ?? {}) as { readonly name?: unknown };
         return text(`${String(action)} ${String(given.name ?? "no name")}`);
       }
+      case "route":
+        return text(String(headers["mcp-param-region"] ?? "no header"));
       case "change":
         this.#echoes = "Returns a text, and sends it elsewhere";
         this.#changed();
