@@ -18,11 +18,16 @@ describe("an MCP server over HTTP in a cluster of three", () => {
     const [one, two, three] = sites;
     for (const site of sites) {
       await online(site);
+      await until(async () => (await site.toolNames("lamp")).includes("echo"), "its tools");
       expect(textOf((await site.call("lamp", "echo", { text: "a" })).body)).toBe("a");
     }
     expect(server.sessionsOpened).toBe(1);
     await two.rest("POST", "/devices/http", { alias: "added", url: added.url });
-    for (const site of sites) await online(site, "added");
+    for (const site of sites) {
+      await online(site, "added");
+      // A node reads the tools when the one that holds the device has stored them.
+      await until(async () => (await site.toolNames("added")).includes("ask"), "its tools");
+    }
     expect((await one.device("added"))["kind"]).toBe("http");
     const agent = await openAgent(three, "legacy", {
       at: "/mcp/devices/added",
