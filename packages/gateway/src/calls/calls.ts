@@ -255,6 +255,11 @@ export class Calls {
     this.#finished.addQueued(ended);
   }
 
+  /** The digest of a call's arguments as JSON, as in the history. */
+  digestOf(text: string): string {
+    return this.#finished.digestOf(text);
+  }
+
   /** One call of a queued action. The action has the record. */
   async #runPart(
     principal: Principal,
