@@ -24,7 +24,7 @@ import type { Services } from "../services.ts";
 /** An app's connection to the broker. */
 export interface AppLink {
   /** Delivers to this connection, if it has subscribed to the topic. */
-  deliver(topic: string, payload: string): void;
+  deliver(topic: string, payload: string, correlationData?: Buffer): void;
   close(): void;
 }
 
@@ -53,6 +53,12 @@ type Request = {
   readonly replyTo: string;
 };
 
+/** The properties of MQTT 5 that a request may have [APP-8]. */
+interface RequestProperties {
+  readonly responseTopic?: string | undefined;
+  readonly correlationData?: Buffer | undefined;
+}
+
 const origin = { via: "mqtt" as const };
 const shortMessageBytes = 4_096;
 const maxTopicBytes = 65_535;
@@ -61,6 +67,8 @@ const deviceRequest = /^tendon\/devices\/([^/\p{Cc}]+)\/(control|call)$/u;
 const statusFilter = /^tendon\/(?:#|(?:devices|\+)\/(?:#|(?<device>[^/]+)\/(?:#|(?:status|\+)(?:\/#)?)))$/;
 /** Exact, because devices choose the last part of event topics. */
 const replyTopic = /^tendon\/(?:control|devices\/[^/]+\/(?:control|call))\/reply$/;
+/** Topics that apps choose for replies. The gateway publishes nothing else there. */
+const chosenReplyTopic = /^tendon\/reply\/[^+#\p{Cc}]+$/u;
 
 export class MqttTopics {
   readonly #dependencies: TopicsDependencies;
@@ -81,7 +89,7 @@ export class MqttTopics {
 
   /** Whether an app with this principal may receive the topic. Replies are delivered only to the token that asked, so they always may. */
   maySee(principal: Principal, topic: string): boolean {
-    if (replyTopic.test(topic)) return true;
+    if (replyTopic.test(topic) || chosenReplyTopic.test(topic)) return true;
     const device = /^tendon\/devices\/([^/]+)\//.exec(topic)?.[1];
     if (device === undefined || !hasScope(principal, "read")) return false;
     return this.#dependencies.services.fleet.visible(principal, device);
@@ -109,14 +117,29 @@ export class MqttTopics {
     };
   }
 
-  published(principal: Principal, topic: string, payload: Buffer): void {
+  published(principal: Principal, topic: string, payload: Buffer, properties: RequestProperties = {}): void {
     const request = readTopic(topic);
     // Messages on other topics are accepted and dropped.
     if (request === undefined) return;
-    void this.#answerAlways(principal, request, payload).then((answer) => {
+    const { responseTopic, correlationData } = properties;
+    const replyTo = responseTopic ?? request.replyTo;
+    const reply = (to: string, answer: JsonObject) => {
       const text = JSON.stringify(answer);
-      for (const link of this.#apps.get(principal.id) ?? []) link.deliver(request.replyTo, text);
-    });
+      for (const link of this.#apps.get(principal.id) ?? []) link.deliver(to, text, correlationData);
+    };
+    if (replyTopic.test(replyTo) || chosenReplyTopic.test(replyTo))
+      void this.#answerAlways(principal, request, payload).then((answer) => reply(replyTo, answer));
+    else {
+      const detail = "the response topic must begin with `tendon/reply/`, or be the usual topic of replies";
+      reply(request.replyTo, this.#refuse(request, undefined, new TendonError("bad_request", detail)));
+    }
+  }
+
+  /** Why a message on this topic has no effect; `undefined` for topics of requests. */
+  rejection(topic: string): string | undefined {
+    return readTopic(topic) === undefined
+      ? "apps publish on tendon/control, tendon/devices/{device}/control and tendon/devices/{device}/call"
+      : undefined;
   }
 
   stop(): void {
