@@ -12,6 +12,7 @@ import { addConfigCommand } from "./commands/config-arguments.ts";
 import { addDeviceCommand } from "./commands/device-arguments.ts";
 import { addFirmwareCommand } from "./commands/firmware-arguments.ts";
 import { addHomeCommand } from "./commands/home-arguments.ts";
+import { addHomeAssistantCommand } from "./commands/home-assistant-arguments.ts";
 import { addSimulateCommand } from "./commands/simulate-arguments.ts";
 import { addTokenCommand } from "./commands/token-arguments.ts";
 import { addWebhookCommand } from "./commands/webhook-arguments.ts";
@@ -163,6 +164,7 @@ function build(): Command {
     addTokenCommand(program),
     addFirmwareCommand(program),
     addWebhookCommand(program),
+    addHomeAssistantCommand(program),
     addConfigCommand(program),
   ];
 

@@ -58,6 +58,7 @@ export {
   FirmwareList,
   FirmwareUpload,
 } from "./api/firmware.ts";
+export { HomeAssistantView } from "./api/home-assistant.ts";
 export { HttpDeviceRequest } from "./api/http-device.ts";
 export {
   DemoDevice,

@@ -30,6 +30,7 @@ export interface BrokerClientListener {
 const firstPauseMs = 500;
 const maxPauseMs = 30_000;
 const keepAliveS = 30;
+const politeMs = 1_000;
 const connectTimeoutMs = 10_000;
 /** CONNACK codes that say that the broker knows this version of MQTT, and rejects the client for another reason. */
 const otherRefusals = new Set([2, 3, 4, 5, 133, 134, 135, 136, 137, 138, 151, 156, 157, 159]);
@@ -37,7 +38,10 @@ const otherRefusals = new Set([2, 3, 4, 5, 133, 134, 135, 136, 137, 138, 151, 15
 export class BrokerClient {
   readonly #options: BrokerClientOptions;
   readonly #listener: BrokerClientListener;
-  readonly #client: MqttClient;
+  #client: MqttClient;
+  #version: 4 | 5 = 5;
+  /** The library forgets the callbacks of messages without an acknowledgement when it reconnects. */
+  readonly #pending = new Set<(error?: Error) => void>();
   #pauseMs = firstPauseMs;
   #timer: Timer | undefined;
   #stopped = false;
@@ -48,14 +52,19 @@ export class BrokerClient {
   constructor(options: BrokerClientOptions, listener: BrokerClientListener) {
     this.#options = options;
     this.#listener = listener;
-    const { password, clientId, will, maximumPacketSize } = options;
-    this.#client = mqtt.connect(options.url, {
+    this.#client = this.#open();
+  }
+
+  /** A client of its own for each attempt: the library keeps unacknowledged messages of a lost connection for ever. */
+  #open(): MqttClient {
+    const { url, password, clientId, will, maximumPacketSize } = this.#options;
+    const client = mqtt.connect(url, {
       clean: true,
       reconnectPeriod: 0,
       connectTimeout: connectTimeoutMs,
       keepalive: keepAliveS,
       queueQoSZero: false,
-      protocolVersion: 5,
+      protocolVersion: this.#version,
       resubscribe: false,
       ...(password === undefined ? {} : { password }),
       ...(clientId === undefined ? {} : { clientId }),
@@ -64,10 +73,15 @@ export class BrokerClient {
         : { will: { ...will, payload: Buffer.from(will.payload), qos: 1, retain: true } }),
       ...(maximumPacketSize === undefined ? {} : { properties: { maximumPacketSize } }),
     });
-    this.#client.on("connect", () => this.#onConnect());
-    this.#client.on("close", () => this.#onClose());
-    this.#client.on("error", (error) => this.#onError(error));
-    this.#client.on("message", (topic, payload, packet) => listener.message(topic, payload, packet));
+    client.on("connect", () => this.#onConnect());
+    client.once("close", () => {
+      client.removeAllListeners("message");
+      client.end(true);
+      if (client === this.#client) this.#onClose();
+    });
+    client.on("error", (error) => this.#onError(error));
+    client.on("message", (topic, payload, packet) => this.#listener.message(topic, payload, packet));
+    return client;
   }
 
   get connected(): boolean {
@@ -76,7 +90,7 @@ export class BrokerClient {
 
   /** The version of the current or the next connection: `5` or `3.1.1`. */
   get version(): string {
-    return this.#client.options.protocolVersion === 5 ? "5" : "3.1.1";
+    return this.#version === 5 ? "5" : "3.1.1";
   }
 
   /** Returns false if there is no connection; the message is lost then. `done` is called once the broker has it. */
@@ -87,7 +101,11 @@ export class BrokerClient {
     done?: (error?: Error) => void,
   ): boolean {
     if (!this.#client.connected) return false;
-    this.#client.publish(topic, payload, options, (error) => done?.(error ?? undefined));
+    const pending = (error?: Error) => {
+      if (this.#pending.delete(pending)) done?.(error);
+    };
+    this.#pending.add(pending);
+    this.#client.publish(topic, payload, options, (error) => pending(error ?? undefined));
     return true;
   }
 
@@ -100,16 +118,19 @@ export class BrokerClient {
     });
   }
 
-  /** The bytes that wait for the broker to read them. */
-  get backlogBytes(): number {
-    return this.#client.stream.writableLength;
-  }
-
   /** `politely`: lets the broker read what was published before. */
   async stop(politely = false): Promise<void> {
     this.#stopped = true;
     this.#timer?.cancel();
-    await this.#client.endAsync(!politely || !this.#connected);
+    const client = this.#client;
+    if (!politely || !this.#connected) {
+      await client.endAsync(true);
+      return;
+    }
+    // The library waits for the acknowledgement of each message, which a broker that hangs never sends.
+    const deadline = this.#options.clock.after(politeMs, () => client.end(true));
+    await client.endAsync(false);
+    deadline.cancel();
   }
 
   #onConnect(): void {
@@ -129,13 +150,18 @@ export class BrokerClient {
     const wasConnected = this.#connected;
     this.#connected = false;
     this.#timer?.cancel();
+    for (const pending of [...this.#pending])
+      pending(new ConnectionLost("the connection to the broker was lost"));
     this.#listener.closed(wasConnected);
     if (this.#stopped) return;
-    const { options } = this.#client;
-    if (this.#wrongVersion) options.protocolVersion = options.protocolVersion === 5 ? 4 : 5;
+    if (this.#wrongVersion) this.#version = this.#version === 5 ? 4 : 5;
     this.#wrongVersion = false;
     const pause = this.#pauseMs * (0.5 + this.#options.random());
     this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
-    this.#timer = this.#options.clock.after(pause, () => this.#client.reconnect());
+    this.#timer = this.#options.clock.after(pause, () => {
+      this.#client = this.#open();
+    });
   }
 }
+
+class ConnectionLost extends Error {}

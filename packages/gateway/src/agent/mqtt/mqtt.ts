@@ -51,17 +51,23 @@ type Request = {
   readonly kind: "control" | "call";
   readonly device: string | undefined;
   readonly replyTo: string;
+  readonly correlationData?: Buffer | undefined;
+  readonly expiresInMs?: number | undefined;
 };
 
 /** The properties of MQTT 5 that a request may have [APP-8]. */
 interface RequestProperties {
   readonly responseTopic?: string | undefined;
   readonly correlationData?: Buffer | undefined;
+  /** The message expiry. It is that of the call too, if the call is queued. */
+  readonly expiresInMs?: number | undefined;
 }
 
 const origin = { via: "mqtt" as const };
 const shortMessageBytes = 4_096;
 const maxTopicBytes = 65_535;
+const shortestExpiryMs = 1_000;
+const longestExpiryMs = 30 * 86_400_000;
 const deviceRequest = /^tendon\/devices\/([^/\p{Cc}]+)\/(control|call)$/u;
 /** A filter that matches the status topic of one device, or of all. */
 const statusFilter = /^tendon\/(?:#|(?:devices|\+)\/(?:#|(?<device>[^/]+)\/(?:#|(?:status|\+)(?:\/#)?)))$/;
@@ -121,14 +127,16 @@ export class MqttTopics {
     const request = readTopic(topic);
     // Messages on other topics are accepted and dropped.
     if (request === undefined) return;
-    const { responseTopic, correlationData } = properties;
+    const { responseTopic, correlationData, expiresInMs } = properties;
     const replyTo = responseTopic ?? request.replyTo;
     const reply = (to: string, answer: JsonObject) => {
       const text = JSON.stringify(answer);
       for (const link of this.#apps.get(principal.id) ?? []) link.deliver(to, text, correlationData);
     };
     if (replyTopic.test(replyTo) || chosenReplyTopic.test(replyTo))
-      void this.#answerAlways(principal, request, payload).then((answer) => reply(replyTo, answer));
+      void this.#answerAlways(principal, { ...request, replyTo, correlationData, expiresInMs }, payload).then(
+        (answer) => reply(replyTo, answer),
+      );
     else {
       const detail = "the response topic must begin with `tendon/reply/`, or be the usual topic of replies";
       reply(request.replyTo, this.#refuse(request, undefined, new TendonError("bad_request", detail)));
@@ -215,18 +223,23 @@ export class MqttTopics {
 
   async #call(
     principal: Principal,
-    { device = "", replyTo }: Request,
+    { device = "", replyTo, correlationData, expiresInMs }: Request,
     message: unknown,
   ): Promise<JsonObject> {
     const request_id = requestIdOf(message);
     try {
       const { tool, args, timeoutMs, queue } = readCall(message);
-      const reply = { topic: replyTo, head: { request_id } };
+      const correlation = correlationData?.toString("base64");
+      const reply = {
+        topic: replyTo,
+        head: { request_id },
+        ...(correlation === undefined ? {} : { correlation }),
+      };
       const { calls } = this.#dependencies.services;
       const answer = await calls.callOrQueue(principal, device, tool, args, {
         timeoutMs,
         origin,
-        queue: queue === undefined ? undefined : { ...queue, reply },
+        queue: queue === undefined ? undefined : { ...withExpiry(queue, expiresInMs), reply },
       });
       const { callId } = answer;
       if (!("expiresAt" in answer)) return { request_id, ok: true, result: answer.result, callId };
@@ -268,7 +281,9 @@ export class MqttTopics {
     const links = this.#apps.get(call.principal);
     if (reply === undefined || links === undefined) return;
     const text = JSON.stringify({ ...reply.head, ...endOf(call, "type" in reply.head) });
-    for (const link of links) link.deliver(reply.topic, text);
+    const correlationData =
+      reply.correlation === undefined ? undefined : Buffer.from(reply.correlation, "base64");
+    for (const link of links) link.deliver(reply.topic, text, correlationData);
   }
 
   #publishEvent({ type, device, at, data }: GatewayEvent): void {
@@ -307,6 +322,12 @@ function readTopic(topic: string): Request | undefined {
 /** [APP-5] The method without `notifications/`; characters that a topic level cannot contain become `_`. */
 function topicPart(method: string): string {
   return method.replace(/^notifications\//, "").replaceAll(/[^A-Za-z0-9_.-]/g, "_") || "_";
+}
+
+/** `expiresInMs` of the message counts before the expiry of MQTT, which is raised to the shortest that calls have. */
+function withExpiry(queue: NonNullable<CallMessage["queue"]>, expiresInMs: number | undefined) {
+  if (queue.expiresInMs !== undefined || expiresInMs === undefined) return queue;
+  return { ...queue, expiresInMs: Math.min(Math.max(expiresInMs, shortestExpiryMs), longestExpiryMs) };
 }
 
 interface CallMessage {
