@@ -84,7 +84,7 @@ export {
   Provisioned,
   ProvisionRequest,
 } from "./api/provisioning.ts";
-export { decodeQueueOptions, QueuedReply } from "./api/queue.ts";
+export { decodeQueueOptions, minQueuedCallMs, QueuedReply } from "./api/queue.ts";
 export {
   type OtaProblem,
   type SessionEnding,
