@@ -5,6 +5,7 @@ import { errors } from "./es-errors.ts";
 import { firmware } from "./es-firmware.ts";
 import { fleet } from "./es-fleet.ts";
 import { onboarding } from "./es-onboarding.ts";
+import { queue } from "./es-queue.ts";
 import { voice } from "./es-voice.ts";
 import { webhooks } from "./es-webhooks.ts";
 import type { Catalogue } from "./i18n.tsx";
@@ -12,6 +13,7 @@ import type { Catalogue } from "./i18n.tsx";
 export const es: Catalogue = {
   ...errors,
   ...calls,
+  ...queue,
   ...device,
   ...fleet,
   ...onboarding,
