@@ -16,13 +16,13 @@ export async function callTool(request: McpRequest, { params }: CallToolRequest)
     if (compact !== undefined)
       return withVisiblePictures(await compact.run({ view, context, ...calls }, args));
     const address = view.addressOf(name);
-    const end = await calls.call(address, args, undefined);
+    const end = await calls.call(address, args, {});
     // A tool that declares an output schema must return structured content.
     return view.declaresOutput(address) ? end : withVisiblePictures(end);
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
     const known = asTendonError(error);
     if (known.code === "internal") view.reportFault(known.cause);
-    return failedResult(known);
+    return failedResult(known, undefined, view.selection);
   }
 }

@@ -10,11 +10,17 @@ import type { AgentView, Caller, ToolAddress } from "./agent-view.ts";
 /** The result of a call, or the input that it needs first. */
 export type CallEnd = CallToolResult | InputRequiredResult;
 
+export interface CallTiming {
+  readonly timeoutMs?: number | undefined;
+  /** Set if the call waits for a device that is away. */
+  readonly queue?: { readonly expiresInMs?: number | undefined } | undefined;
+}
+
 /** Calls a device's tool; a failure is a result too. */
 export type CallDevice = (
   address: ToolAddress,
   args: Record<string, unknown>,
-  timeoutMs: number | undefined,
+  timing: CallTiming,
 ) => Promise<CallEnd>;
 
 /** Calls one tool of many devices. */
@@ -22,7 +28,7 @@ export type CallMany = (
   target: FleetTarget,
   tool: string,
   args: Record<string, unknown>,
-  timeoutMs: number | undefined,
+  timing: CallTiming,
 ) => Promise<
   { readonly reply: FleetReply | { readonly job: string } } | { readonly asks: InputRequiredResult }
 >;
