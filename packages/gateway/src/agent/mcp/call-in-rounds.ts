@@ -3,6 +3,7 @@
  * asks for input, and the client repeats the call with the answer.
  */
 import {
+  type CallToolResult,
   type InputRequiredResult,
   MissingRequiredClientCapabilityError,
   ProtocolError,
@@ -19,9 +20,11 @@ import {
   formFor,
 } from "./confirmation.ts";
 import { inRounds } from "./open-calls.ts";
+import { startPhoto } from "./photo-task.ts";
 import { hasForms } from "./questions.ts";
 import { clientOf, originOf } from "./relay.ts";
 import { Rounds } from "./rounds.ts";
+import { queuedWork } from "./task-ids.ts";
 import type { CallDevice, CallMany, McpRequest, ToolRequest } from "./tool-request.ts";
 
 type Confirm = NonNullable<CallOptions["confirm"]>;
@@ -30,12 +33,16 @@ export function callsInRounds(request: McpRequest): Pick<ToolRequest, "call" | "
   return { call: callOne(request), callMany: callMany(request) };
 }
 
+/** Replaced by a task. */
+const started: CallToolResult = { content: [] };
+
 function callOne(request: McpRequest): CallDevice {
-  const { view } = request;
+  const { view, inBackground } = request;
   const { services, principal } = view;
   return async ({ device, tool }, args, timing) => {
     const rounds = roundsOf(request, `${device} ${tool}`, args);
     try {
+      if (await startPhoto(request, { device, tool }, args, timing)) return started;
       const confirm = confirmIn(request, rounds, (asked) => new ConfirmationRequired(asked));
       // `undefined` for boards, which do not ask questions.
       const program = services.fleet.passthrough.of(principal, device);
@@ -49,6 +56,7 @@ function callOne(request: McpRequest): CallDevice {
       );
       if ("asks" in round) return round.asks;
       const reply = round.end;
+      if ("expiresAt" in reply) inBackground?.(queuedWork(view.clock.now(), reply));
       const asks = "result" in reply ? reply.result.inputRequired : undefined;
       return asks === undefined ? repliedResult(reply, view) : rounds.deviceAsks(asks);
     } catch (error) {
@@ -74,7 +82,8 @@ function callMany(request: McpRequest): CallMany {
       origin: originOf(request),
     };
     try {
-      return { reply: await services.fanOut.call(principal, target, { tool, args, options }) };
+      const durable = request.inBackground !== undefined;
+      return { reply: await services.fanOut.call(principal, target, { tool, args, options, durable }) };
     } catch (error) {
       if (error instanceof FanOutConfirmationRequired)
         return { asks: ask(request, rounds, error.confirmation) };

@@ -6,6 +6,7 @@ import type {
 } from "@modelcontextprotocol/server";
 import type { FleetReply, FleetTarget } from "@tendon/protocol";
 import type { AgentView, Caller, ToolAddress } from "./agent-view.ts";
+import type { TaskWork } from "./task-ids.ts";
 
 /** The result of a call, or the input that it needs first. */
 export type CallEnd = CallToolResult | InputRequiredResult;
@@ -39,11 +40,16 @@ export interface ToolRequest {
   readonly context: ServerContext;
   readonly call: CallDevice;
   readonly callMany: CallMany;
+  readonly inBackground?: InBackground | undefined;
 }
+
+/** Reports that the call continues in the background. Set if the client can have a task, which then replaces the result. */
+type InBackground = (work: TaskWork) => void;
 
 /** One request over MCP. */
 export interface McpRequest {
   readonly view: AgentView;
   readonly server: Server;
   readonly context: ServerContext;
+  readonly inBackground?: InBackground | undefined;
 }

@@ -3,6 +3,7 @@ import Type from "typebox";
 import { TendonError } from "../../../errors.ts";
 import type { Caller } from "../agent-view.ts";
 import { queueHint } from "../call-result.ts";
+import { jobWork } from "../task-ids.ts";
 import type { CallTiming } from "../tool-request.ts";
 import { Arguments, answer, compactTool, Device, inputOf, TimeoutMs } from "./compact-tool.ts";
 import { askQueued } from "./queued-calls.ts";
@@ -37,6 +38,7 @@ export const deviceCall = compactTool(
     description:
       "Calls one tool of one device and waits for its result. The text of a failure begins with its code, such as `device_offline`. With only `callId` it returns the state and result of a queued call.",
     readOnly: false,
+    mayTakeLong: true,
     input: inputOf({
       device: Type.Optional(Device),
       tool: Type.Optional(ToolName),
@@ -67,6 +69,12 @@ export const deviceCall = compactTool(
   },
 );
 
+const defaultWaitMs = 24 * 60 * 60_000;
+
+function waitOf({ queue }: CallTiming): number {
+  return queue === undefined ? 0 : (queue.expiresInMs ?? defaultWaitMs);
+}
+
 function timingOf(call: { timeoutMs?: number; when_offline?: string; expires_in_s?: number }): CallTiming {
   const { timeoutMs, when_offline: whenOffline = "fail", expires_in_s: expiresInS } = call;
   if (whenOffline === "queue") {
@@ -83,6 +91,7 @@ export const fleetCall = compactTool(
     description:
       "Calls the same tool on several devices at once: named devices, devices with a tag, or all. Each device has its own result. A call to more than 500 devices, or with queued calls, becomes a job in the background: the result has its id. fleet_call with only `job` returns the job's progress and calls no device.",
     readOnly: false,
+    mayTakeLong: true,
     input: inputOf({
       devices: Type.Optional(
         Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
@@ -106,7 +115,7 @@ export const fleetCall = compactTool(
       ),
     }),
   },
-  async ({ view, callMany }, { job, ...call }) => {
+  async ({ view, callMany, inBackground }, { job, ...call }) => {
     const { services, principal } = view;
     if (job !== undefined) {
       if (Object.keys(call).length > 0) {
@@ -121,10 +130,12 @@ export const fleetCall = compactTool(
     if (tool === undefined)
       throw new TendonError("arguments_invalid", "`tool` is required, or `job` without other arguments");
     const target = targetOf({ devices, tag, all });
-    const end = await callMany(target, await wireName(view, tool), args, timingOf(call));
+    const timing = timingOf(call);
+    const end = await callMany(target, await wireName(view, tool), args, timing);
     if ("asks" in end) return end.asks;
     const { reply } = end;
     if ("job" in reply) {
+      inBackground?.(jobWork(reply.job, waitOf(timing)));
       return answer({ ...(await services.fanOut.progress(principal, reply.job)), note: jobNote });
     }
     const isAway = reply.results.some(({ error }) => error?.code === "device_offline");
