@@ -3,12 +3,11 @@ import type { Client } from "@modelcontextprotocol/client";
 import { VirtualDevice } from "@tendon/simulator";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { makeToken } from "../access/tokens.ts";
-import { asObject } from "../http-client.ts";
 import { until } from "../inbox.ts";
 import { type Fields, type RawDevice, textContent, tool } from "../raw-device.ts";
 import { adminToken, type Site, startSite } from "../site.ts";
 import { eras, openAgent, textOf } from "./agent.ts";
-import { messagesOf, modern, say } from "./rpc.ts";
+import { askModern } from "./rpc.ts";
 
 const extension = "io.modelcontextprotocol/tasks";
 const declared = { extensions: { [extension]: {} } };
@@ -20,13 +19,14 @@ const anything = {
     validate: (value: unknown) => ({ value: value as Fields }),
   },
 };
-const offer = { tools: [tool("self.lamp.dim")] };
+const offer = { tools: [tool("self.lamp.dim"), tool("self.lamp.lock")] };
+const rules = [{ tool: "self.lamp.lock", effect: "confirm" as const }];
 const dayMs = 24 * 60 * 60_000;
 
 let site: Site;
 let devices = 0;
 beforeAll(async () => {
-  site = await startSite();
+  site = await startSite({ config: { access: { rules }, calls: { queue: 64 } } });
 });
 afterAll(() => site.stop());
 
@@ -69,18 +69,8 @@ async function camera(): Promise<string> {
 }
 
 /** A request that no official client makes: in the newer era, the SDK's client rejects a task as a result. */
-async function raw(
-  method: string,
-  params: Fields,
-  { token = adminToken, capabilities = declared as object, headers = {} } = {},
-): Promise<Fields> {
-  const said = modern(method, params);
-  const body = said.body as { params: { _meta: Record<string, unknown> } };
-  body.params._meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
-  const { taskId } = params;
-  const named = typeof taskId === "string" ? { "mcp-name": taskId } : {};
-  const reply = await say(site, { ...said, token, headers: { ...said.headers, ...named, ...headers } });
-  return reply.text.startsWith("{") ? asObject(reply.text) : (messagesOf(reply.text)[0] ?? {});
+function raw(method: string, params: Fields, options: object = {}): Promise<Fields> {
+  return askModern(site, method, params, { capabilities: declared, ...options });
 }
 
 async function called(name: string, args: Fields, options = {}): Promise<Fields> {
@@ -347,5 +337,44 @@ describe("[SRV-19] tasks of 2025-11-25", () => {
     const { start } = await older();
     for (const name of ["devices_list", `${String(alias)}__lamp_dim`])
       await expect(start(name, {}), name).rejects.toMatchObject({ code: -32601 });
+  });
+
+  it("are limited per token", async () => {
+    const device = await away();
+    const board = await back(device);
+    const { start } = await older();
+    const call = { device, tool: "lamp_dim" };
+    await Promise.all(Array.from({ length: 32 }, () => start("device_call", call)));
+    await expect(start("device_call", call)).rejects.toThrow(/rate_limited/);
+    board.close();
+    await until(async () => (await site.device(device))["online"] === false, "the device is offline");
+    // Tasks that have ended make room.
+    expect(await until(() => start("device_call", call).catch(() => false))).toMatchObject({
+      status: "working",
+    });
+  });
+});
+
+describe.each([
+  ["of the extension", { extensions: { [extension]: {} } }, {}],
+  ["of 2025-11-25", {}, { task: {} }],
+])("[SRV-19] a task %s whose call requires approval", (_form, capabilities, more) => {
+  it("starts once the agent's user allows the call", async () => {
+    const device = await away();
+    const client = { ...capabilities, elicitation: { form: {} } };
+    const agent = await openAgent(site, "legacy", { capabilities: client });
+    const asked: string[] = [];
+    agent.setRequestHandler("elicitation/create", ({ params }) => {
+      asked.push(params.message);
+      return { action: "accept", content: { allow: true } };
+    });
+    const { ask, ended } = reader(agent);
+    const args = { device, tool: "lamp_lock", when_offline: "queue" };
+    const created = await ask("tools/call", { name: "device_call", arguments: args, ...more });
+    const { taskId } = (created["task"] ?? created) as Fields;
+    expect(asked).toHaveLength(1);
+    await answerNext(await back(device), "locked");
+    expect(await ended(taskId)).toMatchObject({ taskId, status: "completed" });
+    expect(asked).toHaveLength(1);
   });
 });

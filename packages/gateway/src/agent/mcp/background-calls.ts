@@ -32,7 +32,7 @@ export class BackgroundCalls {
     this.#clock = clock;
   }
 
-  /** Whether the principal may start one more; its oldest ended one makes room. */
+  /** Whether the principal may start one more; its oldest ended ones make room. */
   hasRoom(principal: string): boolean {
     const now = this.#clock.now();
     const own: [string, BackgroundCall][] = [];
@@ -40,10 +40,11 @@ export class BackgroundCalls {
       if (call.endedAt !== undefined && now - call.endedAt > keptMs) this.#calls.delete(id);
       else if (call.principal === principal) own.push([id, call]);
     }
-    if (own.length < limits.mcpTasksPerToken.max) return true;
-    const ended = own.find(([, call]) => call.endedAt !== undefined);
-    if (ended !== undefined) this.#calls.delete(ended[0]);
-    return ended !== undefined;
+    const ended = own.filter(([, call]) => call.endedAt !== undefined);
+    const surplus = own.length - limits.mcpTasksPerToken.max + 1;
+    if (surplus > ended.length) return false;
+    for (const [id] of ended.slice(0, Math.max(0, surplus))) this.#calls.delete(id);
+    return true;
   }
 
   /** Runs a call whose end the history has. */
@@ -66,6 +67,10 @@ export class BackgroundCalls {
     );
     const call: BackgroundCall = { principal, cancellation, settled, endedAt: undefined, end: undefined };
     this.#calls.set(id, call);
+  }
+
+  forget(id: string): void {
+    this.#calls.delete(id);
   }
 
   kept(principal: string, id: string): Omit<BackgroundCall, "principal"> | undefined {

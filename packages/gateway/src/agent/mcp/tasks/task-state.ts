@@ -1,6 +1,6 @@
 /** The state of a task, read from the work behind it. */
 import { type CallToolResult, ProtocolError } from "@modelcontextprotocol/server";
-import type { CallTrace, JsonObject } from "@tendon/protocol";
+import { type CallTrace, type JsonObject, limits } from "@tendon/protocol";
 import { isoTime } from "../../../clock.ts";
 import { TendonError } from "../../../errors.ts";
 import type { AgentView } from "../agent-view.ts";
@@ -27,9 +27,18 @@ export async function readTask(view: AgentView, task: TaskReference): Promise<Ta
     if (task.kind === "kept") return await keptState(view, task);
     return task.kind === "call" ? await callState(view, task.id) : await jobState(view, task);
   } catch (error) {
-    if (error instanceof TendonError && error.code === "not_found") return undefined;
-    throw error;
+    if (!(error instanceof TendonError) || error.code !== "not_found") throw error;
+    return task.kind === "call" ? unrecordedState(view, task) : undefined;
   }
+}
+
+/** A call that another node has ended a moment ago is not in the history yet; a gateway that failed left no record. */
+function unrecordedState({ clock }: AgentView, { createdAt }: TaskReference): TaskState {
+  const updatedAt = isoTime(createdAt);
+  if (clock.now() - createdAt < limits.callTimeoutMs.max)
+    return { status: "working", message: "the call runs", updatedAt };
+  const message = "the gateway stopped while the call ran; the device may have run it";
+  return { status: "failed", message, updatedAt, error: { code: internalError, message } };
 }
 
 async function callState(view: AgentView, callId: string): Promise<TaskState> {

@@ -78,22 +78,23 @@ async function callInOlderForm(request: McpRequest, called: CallToolRequest): Pr
     },
   };
   const running = callTool(background, called);
-  const prompt = await withinPrompt(view.clock, running);
-  // In a session the SDK asks the questions and repeats the call.
-  if (prompt !== undefined && isInputRequiredResult(prompt)) return prompt;
+  const ended = running.then((end): KeptEnd => {
+    if (started !== undefined) return { work: started };
+    if (!isInputRequiredResult(end)) return { result: end };
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidRequest,
+      "the call needs input; repeat it without a task",
+    );
+  });
   const kept: TaskWork = { kind: "kept", id: newCallId(), ttlMs: keptMs };
+  // At once, because the token's other calls must find the place taken.
+  tasks.background.keep(principal.id, kept.id, cancellation, ended);
+  const prompt = await withinPrompt(view.clock, running);
+  const asks = prompt !== undefined && isInputRequiredResult(prompt);
+  if (asks || started !== undefined) tasks.background.forget(kept.id);
+  // In a session the SDK asks the questions and repeats the call.
+  if (asks) return prompt;
   const work = started ?? kept;
-  if (work === kept) {
-    const ended = running.then((end): KeptEnd => {
-      if (started !== undefined) return { work: started };
-      if (!isInputRequiredResult(end)) return { result: end };
-      throw new ProtocolError(
-        ProtocolErrorCode.InvalidRequest,
-        "the call needs input; repeat it without a task",
-      );
-    });
-    tasks.background.keep(principal.id, kept.id, cancellation, ended);
-  }
   const task = tasks.ids.create(principal.id, work);
   throw new NotAToolResult({ task: olderTask(task, newState(task)) });
 }
