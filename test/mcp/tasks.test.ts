@@ -213,11 +213,14 @@ describe("[SRV-19] tasks of the extension", () => {
     const { taskId } = await called("device_call", args, { token });
     expect((await raw("tasks/get", { taskId }, { token }))["result"]).toMatchObject({ status: "working" });
     const id = String(taskId);
-    const [kind = "", call = "", ttl = "", mac = ""] = id.split(".");
+    const [kind = "", call = "", created = "", ttl = "", mac = ""] = id.split(".");
     const wrong = [
       { taskId: id, token: adminToken },
-      { taskId: [kind, call, "zzzzzz", mac].join("."), token },
-      { taskId: [kind, `${call.slice(0, -1)}${call.endsWith("0") ? "1" : "0"}`, ttl, mac].join("."), token },
+      { taskId: [kind, call, created, "zzzzzz", mac].join("."), token },
+      {
+        taskId: [kind, `${call.slice(0, -1)}${call.endsWith("0") ? "1" : "0"}`, created, ttl, mac].join("."),
+        token,
+      },
       { taskId: call, token },
       { taskId: "x".repeat(1_000), token },
       { taskId: 7, token },

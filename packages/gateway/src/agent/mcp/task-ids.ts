@@ -4,14 +4,13 @@
  */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { QueuedReply } from "@tendon/protocol";
-import { timeOfCallId } from "../../call-ids.ts";
 
 /** `call`: a queued call or one that runs in the background. `job`: a fan-out. `kept`: a result in the memory of this node. */
 type TaskKind = "call" | "job" | "kept";
 
 export interface TaskWork {
   readonly kind: TaskKind;
-  /** A call id, or a job id, which ends in one. */
+  /** The id of the call, the job or the kept result. */
   readonly id: string;
   /** How long the task can be read, from its creation. */
   readonly ttlMs: number;
@@ -36,7 +35,6 @@ export function jobWork(job: string, waitMs: number): TaskWork {
 }
 
 const kinds: Readonly<Record<string, TaskKind>> = { c: "call", j: "job", k: "kept" };
-const callIdLength = 36;
 const macBytes = 24;
 const maxLength = 256;
 
@@ -48,11 +46,12 @@ export class TaskIds {
     this.#key = createHmac("sha256", key).update("tasks").digest();
   }
 
-  create(principal: string, work: TaskWork): TaskReference {
+  create(principal: string, work: TaskWork, now: number): TaskReference {
     const { kind, id, ttlMs } = work;
-    const name = `${kind.charAt(0)}.${id}.${Math.round(ttlMs).toString(36)}`;
+    const [createdAt, ttl] = [Math.round(now), Math.round(ttlMs)];
+    const name = `${kind.charAt(0)}.${id}.${createdAt.toString(36)}.${ttl.toString(36)}`;
     const taskId = `${name}.${this.#mac(principal, name).toString("base64url")}`;
-    return { ...work, taskId, createdAt: createdAtOf(id) };
+    return { ...work, taskId, createdAt };
   }
 
   /** `undefined` if the gateway did not make this id for this principal. */
@@ -63,10 +62,11 @@ export class TaskIds {
     const given = Buffer.from(taskId.slice(end + 1), "base64url");
     const mac = this.#mac(principal, name);
     if (given.length !== mac.length || !timingSafeEqual(given, mac)) return undefined;
-    const [, letter = "", id = "", ttl = ""] = /^([cjk])\.(.+)\.([0-9a-z]+)$/.exec(name) ?? [];
+    const parts = /^([cjk])\.(.+)\.([0-9a-z]+)\.([0-9a-z]+)$/.exec(name) ?? [];
+    const [, letter = "", id = "", createdAt = "", ttl = ""] = parts;
     const kind = kinds[letter];
     if (kind === undefined) return undefined;
-    return { taskId, kind, id, ttlMs: Number.parseInt(ttl, 36), createdAt: createdAtOf(id) };
+    return { taskId, kind, id, ttlMs: Number.parseInt(ttl, 36), createdAt: Number.parseInt(createdAt, 36) };
   }
 
   #mac(principal: string, name: string): Buffer {
@@ -75,8 +75,4 @@ export class TaskIds {
       .digest();
     return whole.subarray(0, macBytes);
   }
-}
-
-function createdAtOf(id: string): number {
-  return timeOfCallId(id.slice(-callIdLength)) ?? 0;
 }

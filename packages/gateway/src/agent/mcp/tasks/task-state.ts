@@ -106,7 +106,7 @@ async function keptState(view: AgentView, task: TaskReference): Promise<TaskStat
   const updatedAt = isoTime(endedAt);
   if (cancellation.aborted) return { status: "cancelled", message: "the caller cancelled it", updatedAt };
   if (end === undefined) return { status: "working", message: "the call runs", updatedAt };
-  if ("work" in end) return await readTask(view, tasks.ids.create(principal.id, end.work));
+  if ("work" in end) return await readTask(view, tasks.ids.create(principal.id, end.work, task.createdAt));
   if ("result" in end) return { status: "completed", message: "", updatedAt, result: end.result };
   const { error } = end;
   if (!(error instanceof ProtocolError)) view.reportFault(error);

@@ -56,7 +56,7 @@ async function callWithExtension(request: McpRequest, called: CallToolRequest): 
   let started: TaskWork | undefined;
   const end = await callTool({ ...request, inBackground: (work) => (started = work) }, called);
   if (started === undefined) return end;
-  const task = view.tasks.ids.create(view.principal.id, started);
+  const task = view.tasks.ids.create(view.principal.id, started, view.clock.now());
   throw new NotAToolResult({ resultType: "task", ...extensionTask(task, newState(task)) });
 }
 
@@ -95,7 +95,7 @@ async function callInOlderForm(request: McpRequest, called: CallToolRequest): Pr
   // In a session the SDK asks the questions and repeats the call.
   if (asks) return prompt;
   const work = started ?? kept;
-  const task = tasks.ids.create(principal.id, work);
+  const task = tasks.ids.create(principal.id, work, view.clock.now());
   throw new NotAToolResult({ task: olderTask(task, newState(task)) });
 }
 

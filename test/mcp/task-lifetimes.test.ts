@@ -1,13 +1,16 @@
-/** Tasks of queued calls and jobs after a restart of the gateway. */
+/** How long tasks of queued calls and jobs can be read: after a restart of the gateway, and until they expire. */
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
+import { ManualClock } from "../manual-clock.ts";
 import { type Fields, textContent, tool } from "../raw-device.ts";
 import { RestartingGateway } from "../restarting-gateway.ts";
+import { openSite } from "../site.ts";
 import { askModern } from "./rpc.ts";
 
 const capabilities = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 const device = "02:00:00:00:00:01";
 const other = "02:00:00:00:00:02";
+const dayMs = 24 * 60 * 60_000;
 const offer = { tools: [tool("self.lamp.dim")] };
 
 describe("[SRV-19] a task", () => {
@@ -76,4 +79,24 @@ describe("[SRV-19] a task", () => {
     await gateway.restart();
     expect(await ended()).toMatchObject(expected);
   }, 60_000);
+
+  it("expires a day after its call", async () => {
+    const clock = new ManualClock();
+    const site = await openSite({ clock });
+    await site.join(offer).then((board) => board.close());
+    await until(async () => (await site.device(device))["online"] === false, "the device is offline");
+    const ask = (method: string, params: Fields) => askModern(site, method, params, { capabilities });
+    const args = { device, tool: "lamp_dim", when_offline: "queue", expires_in_s: 60 };
+    const { result } = await ask("tools/call", { name: "device_call", arguments: args });
+    const { taskId, ttlMs } = result as Fields;
+    expect(ttlMs).toBe(60_000 + dayMs);
+    clock.advance(60_000);
+    const expired = {
+      status: "completed",
+      result: { isError: true, _meta: { "tendon/error": { code: "expired" } } },
+    };
+    expect((await ask("tasks/get", { taskId }))["result"]).toMatchObject(expired);
+    clock.advance(dayMs + 1);
+    expect((await ask("tasks/get", { taskId }))["error"]).toMatchObject({ code: -32602 });
+  });
 });
