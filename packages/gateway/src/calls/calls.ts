@@ -47,6 +47,7 @@ import { runCall } from "./run-call.ts";
 import { RunningCalls } from "./running-calls.ts";
 
 export { Approvals } from "./approvals.ts";
+export { photoTool } from "./call-context.ts";
 export { CallQueue } from "./call-queue.ts";
 export type { RecentCall } from "./call-traces.ts";
 export { Control } from "./control.ts";
