@@ -4,6 +4,7 @@
  */
 
 export { Authentication, type Spent } from "./authentication.ts";
+export { NamedToken, type NamedTokenState } from "./named-token.ts";
 export { Policy, type Ruling } from "./policy.ts";
 export {
   type Access,

@@ -44,6 +44,7 @@ export class Tokens {
   /** Names by id, also of revoked and expired tokens, for the history. */
   readonly #names = new Map<string, string>();
   readonly #listeners = new Set<(tokenId: string) => void>();
+  readonly #changeListeners = new Set<() => void>();
   /** The last token of each open connection with its hash: most connections repeat the same token. */
   readonly #lastSeen = new WeakMap<object, { readonly token: string; readonly digest: string }>();
   /** When each token with an expiry expires. */
@@ -71,6 +72,29 @@ export class Tokens {
   onRevoked(listener: (tokenId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  /** Calls the listener after a token was created, revoked or expired, here or on another node. */
+  onChange(listener: () => void): () => void {
+    this.#changeListeners.add(listener);
+    return () => this.#changeListeners.delete(listener);
+  }
+
+  /** The valid tokens with this name. Several have it only in data of an earlier version. */
+  namesakes(name: string): Principal[] {
+    const now = this.#dependencies.clock.now();
+    return [...this.#byId.values()]
+      .filter((token) => token.stored.name === name && isLive(token, now))
+      .map(principalOf);
+  }
+
+  /** Names that several valid tokens have. */
+  duplicateNames(): string[] {
+    const now = this.#dependencies.clock.now();
+    const names = [...this.#byId.values()]
+      .filter((token) => isLive(token, now))
+      .map(({ stored }) => stored.name);
+    return [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
   }
 
   /** Sets the function that notifies the other nodes. Creating or revoking a token waits for it. */
@@ -209,6 +233,11 @@ export class Tokens {
     this.#expiring.delete(id);
     if (loaded !== undefined) this.#byHash.delete(loaded.stored.hash);
     for (const listener of this.#listeners) listener(id);
+    this.#changed();
+  }
+
+  #changed(): void {
+    for (const listener of this.#changeListeners) listener();
   }
 
   /** [TOK-4] Every request checks the expiry of its token, but open connections do not. */
@@ -232,7 +261,16 @@ export class Tokens {
     if (stored.expiresAt !== undefined) this.#expiring.set(id, stored.expiresAt);
     this.#byHash.set(stored.hash, loaded);
     this.#byId.set(id, loaded);
+    this.#changed();
   }
+}
+
+function isLive({ stored: { expiresAt } }: LoadedToken, now: number): boolean {
+  return expiresAt === undefined || expiresAt > now;
+}
+
+function principalOf({ principal }: LoadedToken): Principal {
+  return principal;
 }
 
 /** Names that the gateway uses itself. A token with one of them would look like the administrator in history and audit. */

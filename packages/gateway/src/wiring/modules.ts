@@ -45,6 +45,11 @@ export async function openModules(
     },
   });
   started.push(() => tokens.stop());
+  for (const name of tokens.duplicateNames())
+    log.warn(
+      { name },
+      "several valid tokens have this name: settings that name it use none of them; revoke all but one",
+    );
   const address = () => addresses().public;
   const vision = await openVision({
     config,
