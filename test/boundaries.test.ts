@@ -30,6 +30,7 @@ const leaves = [
   "access-settings",
   "addresses",
   "batch",
+  "endpoint-settings",
   "errors",
   "clock",
   "cursor",

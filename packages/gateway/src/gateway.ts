@@ -120,8 +120,9 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     mqtt,
     started,
   });
-  const console = await openRoutes(http, {
+  const { console, endpoints } = await openRoutes(http, {
     ...modules,
+    config,
     foundation,
     devices: devices.webSocket,
     mqtt,
@@ -148,6 +149,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     cut: (id, reason) => liveness.disconnect(id, reason),
   });
   await listen(http, config.http);
+  started.push(() => endpoints.stop());
+  endpoints.start();
   const url = addresses().local;
   const removeRunFile = writeRunFile(config, {
     url,

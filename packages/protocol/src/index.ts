@@ -49,6 +49,7 @@ export {
   ToolList,
   ToolsQuery,
 } from "./api/device.ts";
+export { EndpointList, type EndpointView } from "./api/endpoint.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
 export {
   boardPattern,

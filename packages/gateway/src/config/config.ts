@@ -10,6 +10,7 @@ import { Compile } from "typebox/compile";
 import { Settings } from "typebox/system";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import { checkAccess, checkWebhookHosts } from "../access-settings.ts";
+import { checkOutgoingEndpoints } from "../endpoint-settings.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { effectiveSettings, valueAt } from "./effective-settings.ts";
 import { explainProblem, explainVariable, type Problem, placeOf } from "./problems.ts";
@@ -74,7 +75,7 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };
   for (const error of allErrors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
   if (problems.length === 0) {
-    const { control, access, http, webhooks } = merged as Config;
+    const { control, access, agents, http, webhooks } = merged as Config;
     const found = [
       ...checkActions(control.actions, defaultActions).map(({ path: at, message }) => ({
         place: ["control", "actions", ...at],
@@ -86,6 +87,10 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
           : [{ place: ["http", "allowedOrigins", String(index)], message: "must name a host" }],
       ),
       ...checkAccess(access).map(({ path: at, message }) => ({ place: ["access", ...at], message })),
+      ...checkOutgoingEndpoints(agents.endpoints).map(({ path: at, message }) => ({
+        place: ["agents", ...at],
+        message,
+      })),
       ...checkWebhookHosts(webhooks.allowHosts).map(({ path: at, message }) => ({
         place: ["webhooks", ...at],
         message,

@@ -42,7 +42,7 @@ function callOne(request: McpRequest): CallDevice {
       const round = await inRounds(request, rounds, program, (given) =>
         services.calls.call(principal, device, tool, args, {
           ...given,
-          timeoutMs,
+          timeoutMs: view.timeoutFor(timeoutMs),
           confirm,
           origin: originOf(request),
         }),
@@ -68,7 +68,7 @@ function callMany(request: McpRequest): CallMany {
     const rounds = roundsOf(request, `many ${JSON.stringify(target)} ${tool}`, args);
     const confirm = confirmIn(request, rounds, (asked) => new FanOutConfirmationRequired(asked));
     const options = {
-      timeoutMs,
+      timeoutMs: request.view.timeoutFor(timeoutMs),
       signal: request.context.mcpReq.signal,
       confirm,
       origin: originOf(request),

@@ -8,6 +8,7 @@ import type { Firmware } from "../../firmware/firmware.ts";
 import { named } from "../../named-routes.ts";
 import type { DeviceCredentials, Provisioning } from "../../provisioning/provisioning.ts";
 import type { Console } from "../console/console.ts";
+import type { Endpoints } from "../endpoint/endpoint.ts";
 import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -16,6 +17,7 @@ import { auditRoutes } from "./audit.ts";
 import { callRoutes } from "./calls.ts";
 import { controlRoutes } from "./control.ts";
 import { deviceRoutes } from "./devices.ts";
+import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
 import { firmwareRoutes } from "./firmware.ts";
 import { fleetRoutes } from "./fleet.ts";
@@ -36,6 +38,7 @@ export interface RestDependencies {
   readonly tokens: Tokens;
   readonly audit: Audit;
   readonly webhooks: Webhooks;
+  readonly endpoints: Pick<Endpoints, "list">;
   readonly settings: readonly SettingView[];
   /** Deletes what is kept about a device that was deleted: its calls, events, photos, frames and stored answers. */
   readonly eraseHistory: (device: string) => Promise<void>;
@@ -70,6 +73,7 @@ export async function restRoutes(http: Http, dependencies: RestDependencies): Pr
     tokenRoutes(routes, dependencies);
     auditRoutes(routes, dependencies.audit);
     webhookRoutes(routes, dependencies);
+    endpointRoutes(routes, dependencies);
     voiceRoutes(routes, dependencies.services, dependencies.voice);
     nodeRoutes(routes, dependencies);
     settingRoutes(routes, dependencies.settings);
