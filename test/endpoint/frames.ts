@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import { type WebSocket, WebSocketServer } from "ws";
+import { WebSocket, WebSocketServer } from "ws";
 import { Inbox } from "../inbox.ts";
 import type { Fields } from "../raw-device.ts";
 
@@ -72,6 +72,31 @@ export class Broker {
   async arrival(): Promise<FrameSocket> {
     return await this.#arrivals.take();
   }
+}
+
+/** Dials in, as a voice server or a tool provider. */
+export async function dial(url: string): Promise<FrameSocket> {
+  const socket = new WebSocket(url.replace(/^http/, "ws"), { perMessageDeflate: false });
+  onTestFinished(() => socket.terminate());
+  const made = new FrameSocket(socket);
+  await once(socket, "open");
+  return made;
+}
+
+/** The status with which an upgrade is refused. */
+export async function refusal(url: string): Promise<number> {
+  const socket = new WebSocket(url.replace(/^http/, "ws"));
+  socket.on("error", () => undefined);
+  return await new Promise((resolve, reject) => {
+    socket.on("open", () => {
+      socket.terminate();
+      reject(new TypeError("the upgrade was accepted"));
+    });
+    socket.on("unexpected-response", (_request, response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+  });
 }
 
 export const hosted = {

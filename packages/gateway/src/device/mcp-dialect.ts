@@ -35,6 +35,7 @@ export class McpDialect implements Dialect {
   readonly #session: ProcessSession;
   readonly #pipes: McpPipes;
   readonly #questions: McpQuestions;
+  readonly #startMs: number;
   /** The running call. A server gets one at a time. */
   #running: RunningCall | undefined;
   #client: Client | undefined;
@@ -45,8 +46,10 @@ export class McpDialect implements Dialect {
   #listing = false;
   #listAgain = false;
 
-  constructor(session: ProcessSession, era: McpEra) {
+  /** `startMs`: how long the server may take for its first answer. */
+  constructor(session: ProcessSession, era: McpEra, startMs = stepTimeoutMs) {
     this.#session = session;
+    this.#startMs = startMs;
     this.#pipes = new McpPipes((text) => session.write(text));
     this.#questions = new McpQuestions(session);
     void this.#begin(era);
@@ -107,6 +110,13 @@ export class McpDialect implements Dialect {
     if (call?.id !== id) return;
     this.#questions.abandoned(call);
     this.#over(call);
+  }
+
+  /** Asks the server for a sign of life. An error is one too. */
+  ping(): void {
+    void this.#client
+      ?.request({ method: "ping" }, anything, { timeout: stepTimeoutMs })
+      .catch(() => undefined);
   }
 
   /** A standard MCP server exits when its input is closed. */
@@ -174,7 +184,8 @@ export class McpDialect implements Dialect {
         this.#questions.ask({ method, params }, this.#running, mcpReq.signal);
       client.fallbackNotificationHandler = async ({ method, params }) =>
         this.#notified(client, method, params);
-      await client.connect(this.#pipes, { timeout: stepTimeoutMs });
+      await client.connect(this.#pipes, { timeout: this.#startMs });
+      await session.identify(client.getServerVersion()?.name);
       this.#client = client;
       const watch = new McpWatch(client);
       await watch.start();

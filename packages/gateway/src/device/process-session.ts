@@ -47,7 +47,11 @@ export interface ProcessSessionDependencies {
   readonly deviceId: string;
   readonly queueLimit: number;
   readonly random: () => number;
-  readonly stdin: Writable;
+  /** `process` by default. */
+  readonly kind?: "process" | "endpoint";
+  /** Finds the id of the device by the name of the MCP server; without it, `deviceId` is final. */
+  readonly identify?: (serverName: string | undefined) => Promise<string>;
+  readonly stdin: Pick<Writable, "writable" | "writableLength" | "write" | "end">;
   readonly stdout: Pick<Readable, "pause" | "resume">;
   readonly frames: Pick<FrameLog, "record">;
   /** Kills the process. The supervisor reports its end. */
@@ -56,13 +60,13 @@ export interface ProcessSessionDependencies {
 }
 
 export class ProcessSession implements DeviceSession {
-  readonly kind = "process";
-  readonly transport = "stdio";
+  readonly kind: "process" | "endpoint";
+  readonly transport: "stdio" | "endpoint";
   readonly hasTools = true;
   readonly droppedAudioFrames = 0;
   readonly sessionId = randomUUID();
-  readonly deviceId: string;
   readonly connectedAt: number;
+  #deviceId: string;
   readonly #dependencies: ProcessSessionDependencies;
   readonly #requests: Requests;
   readonly #reader: LineReader;
@@ -77,7 +81,9 @@ export class ProcessSession implements DeviceSession {
 
   constructor(dependencies: ProcessSessionDependencies) {
     this.#dependencies = dependencies;
-    this.deviceId = dependencies.deviceId;
+    this.kind = dependencies.kind ?? "process";
+    this.transport = this.kind === "process" ? "stdio" : "endpoint";
+    this.#deviceId = dependencies.deviceId;
     this.connectedAt = dependencies.clock.now();
     this.#lastLine = dependencies.clock.monotonic();
     this.#intake = new Intake(dependencies.clock, programRates, {
@@ -110,6 +116,15 @@ export class ProcessSession implements DeviceSession {
     };
     this.#requests = new Requests(connection, randomFirstId(random()));
     this.#dialect = dependencies.createDialect(this);
+  }
+
+  get deviceId(): string {
+    return this.#deviceId;
+  }
+
+  /** The MCP server has introduced itself. Comes before `ready`. */
+  async identify(serverName: string | undefined): Promise<void> {
+    this.#deviceId = (await this.#dependencies.identify?.(serverName)) ?? this.#deviceId;
   }
 
   get events(): Events {
@@ -174,6 +189,11 @@ export class ProcessSession implements DeviceSession {
   /** Output of the process. */
   receive(chunk: Buffer): void {
     if (this.#state !== "closed" && this.#intake.count(0, chunk.byteLength)) this.#reader.push(chunk);
+  }
+
+  /** One whole message, from a connection that has frames. */
+  receiveFrame(text: string): void {
+    if (this.#state !== "closed" && this.#intake.count(0, text.length)) this.#line(text.trim());
   }
 
   /** One or more whole lines. */

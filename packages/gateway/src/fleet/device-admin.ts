@@ -111,7 +111,8 @@ export class DeviceAdmin {
   async remove(principal: Principal, reference: string): Promise<void> {
     const record = this.#dependencies.devices.require(principal, reference);
     requireScope(principal, "admin");
-    refuseProgram(record);
+    if (record.kind !== "endpoint") refuseProgram(record);
+    record.handle?.local?.session.close(1001, "the device was deleted");
     await this.#dependencies.store.ping();
     // First, because clients do not get events of a device that is gone.
     await this.#dependencies.cancelCalls(record.id);

@@ -52,12 +52,12 @@ export class DeviceRecord {
     this.#node = node;
     this.#createdAt = createdAt;
     // The id of a program is its alias in the configuration.
-    this.#alias = names.takeAlias(id, kind === "process" ? id : defaultAlias("device", id));
+    this.#alias = names.takeAlias(id, kind === "esp32" ? defaultAlias("device", id) : id);
   }
 
   /** The device as the store has it. */
   static restored(stored: StoredDevice, names: Names, node: string): DeviceRecord {
-    const kind = stored.kind === "process" ? "process" : "esp32";
+    const kind = stored.kind === "process" || stored.kind === "endpoint" ? stored.kind : "esp32";
     const record = new DeviceRecord(stored.id, kind, names, node, stored.createdAt);
     record.#apply(stored);
     record.#lastDisconnect = lastDisconnectOf(stored);
@@ -120,7 +120,7 @@ export class DeviceRecord {
 
   /** False for a board that got credentials automatically and has never connected. */
   get isKnown(): boolean {
-    if (this.kind === "process" || this.everConnected) return true;
+    if (this.kind !== "esp32" || this.everConnected) return true;
     return this.pair?.state === "approved" ? this.pair.lapsesAt === undefined : this.pair !== undefined;
   }
 
@@ -164,7 +164,7 @@ export class DeviceRecord {
     const lost = this.#alias;
     this.#names.releaseAlias(this.id, lost, holder);
     const wanted = this.#settings.aliasChosen ? lost : defaultAlias(this.#info.board ?? "device", this.id);
-    this.#alias = this.#names.takeAlias(this.id, this.kind === "process" ? this.id : wanted);
+    this.#alias = this.#names.takeAlias(this.id, this.kind === "esp32" ? wanted : this.id);
   }
 
   tag(tags: readonly string[]): void {
@@ -257,7 +257,7 @@ export class DeviceRecord {
     if (info.board === board && info.firmware === firmware && info.protocolVersion === protocolVersion)
       return false;
     this.#info = info;
-    if (info.board !== undefined && this.kind !== "process" && !this.#settings.aliasChosen)
+    if (info.board !== undefined && this.kind === "esp32" && !this.#settings.aliasChosen)
       this.#alias = this.#names.takeAlias(this.id, defaultAlias(info.board, this.id));
     return true;
   }
@@ -329,7 +329,7 @@ export class DeviceRecord {
       kind: this.kind,
       transport: this.#transport ?? null,
       online: this.#handle !== undefined,
-      approval: this.kind === "process" ? "approved" : (this.pair?.state ?? "none"),
+      approval: this.kind === "esp32" ? (this.pair?.state ?? "none") : "approved",
       mcp: this.#mcp,
       lastSeenAt: lastSeenAt === undefined ? null : isoTime(lastSeenAt),
       connectedAt:
@@ -382,7 +382,9 @@ export class DeviceRecord {
 
 /** Programs can be changed in the configuration only. */
 export function refuseProgram({ kind }: Pick<DeviceRecord, "kind">): void {
-  if (kind !== "process") return;
+  if (kind === "esp32") return;
+  if (kind === "endpoint")
+    throw new TendonError("conflict", "this device is a tool provider; its token admits it, so revoke that");
   throw new TendonError(
     "conflict",
     "this device is a program from the configuration; change it in tendon.yaml",

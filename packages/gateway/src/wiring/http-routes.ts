@@ -122,6 +122,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     reportFault: dependencies.reportFault,
   });
   const endpoints = openEndpoints(dependencies, hub);
+  endpoints.routes(http);
   const startedAt = clock.now();
   await restRoutes(http, {
     clock,
@@ -144,6 +145,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) dependencies.devices.upgrade(request, socket, head);
+    else if (endpoints.upgrade(request, socket, head)) return;
     else if (mqttPaths.has(path) && !dependencies.shutdown().rejecting && mqtt.upgrade(request, socket, head))
       return;
     else refuseOnSocket(socket, new TendonError("not_found", "there is no WebSocket at this address"));
