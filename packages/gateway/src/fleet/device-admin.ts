@@ -5,9 +5,10 @@ import type { TendonError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import type { CredentialPair } from "./credential-pair.ts";
 import type { DevicePersistence } from "./device-persistence.ts";
-import { type DeviceRecord, refuseProgram } from "./device-record.ts";
+import type { DeviceRecord } from "./device-record.ts";
 import type { KnownDevices } from "./known-devices.ts";
 import { aliasTaken } from "./names.ts";
+import { refuseProgram } from "./refuse-program.ts";
 import type { ReplicaSync } from "./replica-sync.ts";
 import type { ToolsetChanges } from "./toolset-changes.ts";
 

@@ -380,17 +380,6 @@ export class DeviceRecord {
   }
 }
 
-/** Programs can be changed in the configuration only. */
-export function refuseProgram({ kind }: Pick<DeviceRecord, "kind">): void {
-  if (kind === "esp32") return;
-  if (kind === "endpoint")
-    throw new TendonError("conflict", "this device is a tool provider; its token admits it, so revoke that");
-  throw new TendonError(
-    "conflict",
-    "this device is a program from the configuration; change it in tendon.yaml",
-  );
-}
-
 interface PromiseWithResolve {
   readonly promise: Promise<void>;
   readonly resolve: () => void;

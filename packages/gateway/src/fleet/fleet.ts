@@ -41,9 +41,10 @@ export type {
   Sent,
   SpecialTools,
 } from "./device-handle.ts";
-export { type DeviceRecord, refuseProgram } from "./device-record.ts";
+export type { DeviceRecord } from "./device-record.ts";
 export { FirmwareUpgrades, upgradeFailed, upgradeTimeout } from "./firmware-upgrades.ts";
 export type { Names, ToolAddress } from "./names.ts";
+export { refuseProgram } from "./refuse-program.ts";
 
 export interface FleetDependencies {
   readonly node: string;
