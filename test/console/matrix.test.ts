@@ -102,6 +102,7 @@ async function addActivity(shared: SharedConsole, upstream: Upstream): Promise<r
     "/guides",
     "/tokens",
     "/webhooks",
+    "/voice-agents",
     "/audit",
     "/settings",
     "/tokenz",

@@ -22,7 +22,10 @@ const deviceFields = {
   id: Type.String({ description: "The device's id, a MAC address for boards" }),
   alias: Type.String({ description: "The short, unique name for people and agents" }),
   name: Type.String({ description: "The board's name and the end of its id, for display" }),
-  kind: Type.String({ description: "esp32, or process for a program that uses the JSON-lines protocol" }),
+  kind: Type.String({
+    description:
+      "esp32, process for a program of the configuration, or endpoint for a tool provider that dials in",
+  }),
   transport: OrNull(Type.String({ description: "websocket, mqtt or stdio; the last one while offline" })),
   online: Type.Boolean(),
   approval: Type.Enum(["approved", "revoked", "none"], {

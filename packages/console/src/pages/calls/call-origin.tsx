@@ -22,6 +22,11 @@ export function CallFacts({ trace }: { readonly trace: CallTrace }) {
           </Fact>
         )}
         {origin?.address !== undefined && <Fact name={t("call.address")}>{origin.address}</Fact>}
+        {origin?.asker !== undefined && (
+          <Fact name={t("call.askedBy")}>
+            {origin.asker.device ?? origin.asker.serialNumber ?? origin.asker.agentId ?? ""}
+          </Fact>
+        )}
         {trace.state === "finished" && <Fact name={t("call.queued")}>{duration(trace.queuedMs)}</Fact>}
         <Fact name={t("call.total")}>{duration(trace.durationMs)}</Fact>
         {approval !== null && <Fact name={t("call.approval")}>{approval}</Fact>}

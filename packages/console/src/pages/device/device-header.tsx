@@ -50,7 +50,7 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
           <Button icon="pencil" onClick={() => setAsking("edit")}>
             {t("device.edit")}
           </Button>
-          {device.kind !== "process" && (
+          {device.kind === "esp32" && (
             <Menu trigger={<IconButton icon="more" label={t("device.more")} />}>
               {device.approval === "approved" ? (
                 <MenuItem icon="lock" danger onSelect={() => setAsking("revoke")}>
@@ -80,7 +80,13 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
 function Facts({ device }: { readonly device: DeviceDetail }) {
   const { t } = useI18n();
   const facts: readonly (readonly [string, string | null])[] = [
-    [t("device.board"), device.board ?? (device.kind === "process" ? t("device.program") : null)],
+    [
+      t("device.board"),
+      device.board ??
+        (device.kind === "esp32"
+          ? null
+          : t(device.kind === "endpoint" ? "device.provider" : "device.program")),
+    ],
     [t("device.firmware"), device.firmware],
     [t("device.transport"), device.transport],
     [t("device.id"), device.id === device.alias ? null : device.id],

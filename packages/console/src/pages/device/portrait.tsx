@@ -8,13 +8,13 @@ const volumeSteps = 5;
 
 export function Portrait({ device, live }: { readonly device: DeviceDetail; readonly live: boolean }) {
   const awake = device.online && live;
-  if (device.kind === "process")
+  if (device.kind !== "esp32")
     return (
       <span
         aria-hidden="true"
         className={`flex size-16 shrink-0 items-center justify-center rounded-2xl ${awake ? "bg-accent-soft text-accent-deep" : "bg-raised text-soft"}`}
       >
-        <Icon name="connect" size={28} />
+        <Icon name={device.kind === "endpoint" ? "voice" : "connect"} size={28} />
       </span>
     );
   const screen = fieldsOf(device.status?.value["screen"]);

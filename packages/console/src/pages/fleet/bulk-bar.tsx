@@ -31,7 +31,7 @@ export function BulkBar({
   const { devices } = selection;
   const close = () => setAction(undefined);
   if (devices.length === 0) return null;
-  const boards = devices.filter(({ kind }) => kind !== "process");
+  const boards = devices.filter(({ kind }) => kind === "esp32");
   const revocable = boards.filter(({ approval }) => approval === "approved");
   const approvable = boards.filter(({ approval }) => approval !== "approved");
   return (
