@@ -30,6 +30,7 @@ const leaves = [
   "access-settings",
   "addresses",
   "batch",
+  "checked-addresses",
   "endpoint-settings",
   "errors",
   "clock",
@@ -37,9 +38,11 @@ const leaves = [
   "intake",
   "open-files",
   "outbound-fetch",
+  "outbound-stream",
   "cancellation",
   "call-ids",
   "secret-masking",
+  "server-headers",
   "named-routes",
   "package-files",
   "problem-document",
@@ -72,11 +75,13 @@ const modules: Readonly<
     may: ["calls", "device", "events", "fleet"],
     types: ["access", "cluster", "config", "provisioning", "store"],
   },
+  // It holds the connections, and lets people add servers.
+  "http-devices": { may: ["access", "device", "events"], types: ["config", "store"] },
   calls: { may: ["access", "events", "fleet", "store"], types: ["device", "config"] },
   toolset: { may: ["access", "fleet", "store"], types: [] },
   agent: {
     may: ["access", "calls", "events", "firmware", "fleet", "provisioning", "toolset"],
-    types: ["audit", "broker", "cluster", "config", "store"],
+    types: ["audit", "broker", "cluster", "config", "http-devices", "store"],
   },
   // A part of the composition root.
   wiring: {
@@ -92,6 +97,7 @@ const modules: Readonly<
       "events",
       "firmware",
       "fleet",
+      "http-devices",
       "logging",
       "provisioning",
       "store",

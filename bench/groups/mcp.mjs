@@ -1,5 +1,5 @@
 // Calls over MCP: to devices beside a bare server of the official SDK with one tool that answers itself, in both eras;
-// and to a program on its pipes beside the same program behind a bare proxy of the SDK.
+// to a program on its pipes, and to a server over HTTP, each beside a bare proxy of the SDK.
 import { fileURLToPath } from "node:url";
 import { Fleet } from "../harness/fleet.mjs";
 import { startGateway } from "../harness/gateway.mjs";
@@ -36,6 +36,15 @@ const rows = [
     better: "more",
     target: { ratioLeast: 1.3 },
     baseline: "the same program behind a bare SDK proxy",
+  },
+  {
+    name: "mcp-http",
+    title: "/mcp → MCP server over HTTP, 64 in flight: CPU a call",
+    unit: "ms",
+    clock: "cpu",
+    better: "less",
+    target: { ratioMost: 1.3 },
+    baseline: "the SDK's client of the same server, behind a bare SDK server",
   },
 ];
 
@@ -113,6 +122,10 @@ async function run({ scale, wants, log, results }) {
     log("an MCP program over stdio");
     Object.assign(results, await toProgram(load, sizes));
   }
+  if (wants("mcp-http")) {
+    log("an MCP server over HTTP");
+    Object.assign(results, await toServer(load, sizes));
+  }
   await load.stop();
 }
 
@@ -185,6 +198,35 @@ async function toProgram(load, { rounds, seconds }) {
       values: each(measured.ours, "perSecond"),
       baselines: each(measured.bare, "perSecond"),
       detail: `${describeCalls(measured.ours)}, ${cpu("ours")}; bare proxy ${cpu("bare")}, without the program`,
+    },
+  };
+}
+
+async function toServer(load, { rounds, seconds }) {
+  const target = await startServer("./servers/mcp-bare.mjs");
+  const url = `${target.url}/mcp`;
+  const bare = await startServer("./servers/mcp-client-bare.mjs", { SERVER_URL: url });
+  const http = [{ alias: programAlias, url }];
+  const gateway = await startGateway({ devices: { http }, calls: { queue: parallel } });
+  await untilListed(gateway);
+  await load.prepare("client", await requestsOf(bare, () => "set_volume", "legacy"));
+  await load.prepare("server", await requestsOf(gateway, () => `${programAlias}__set_volume`, "legacy"));
+  for (const name of ["client", "server"]) await load.warm(name, parallel);
+  const slice = { parallel, seconds };
+  const measured = await alternate(
+    {
+      ours: () => load.call(gateway, "server", slice),
+      bare: () => load.call(bare, "client", slice),
+    },
+    { rounds },
+  );
+  await Promise.all([bare.stop(), gateway.stop()]);
+  await target.stop();
+  return {
+    "mcp-http": {
+      values: each(measured.ours, "cpuMsEach"),
+      baselines: each(measured.bare, "cpuMsEach"),
+      detail: `${describeCalls(measured.ours)}; bare ${describeCalls(measured.bare)}`,
     },
   };
 }

@@ -62,10 +62,18 @@ async function run(url: string, revision: string, results: string): Promise<Outc
   return { code, passed: names(true).toSorted(), failed: names(false).toSorted(), said };
 }
 
+/** Starts a fixture over HTTP, and returns its address. */
+async function serve(file: string, children: ChildProcess[]): Promise<string> {
+  const child = spawn(process.execPath, [file, "http"], { stdio: ["ignore", "pipe", "inherit"] });
+  children.push(child);
+  const [port] = (await once(child.stdout, "data")) as [Buffer];
+  return `http://127.0.0.1:${port.toString().trim()}/mcp`;
+}
+
 describe.concurrent("the official conformance suite", () => {
   let site: Site;
   let forwarder: Forwarder;
-  let alone: ChildProcess;
+  const children: ChildProcess[] = [];
   let aloneUrl: string;
 
   beforeAll(async () => {
@@ -78,21 +86,23 @@ describe.concurrent("the official conformance suite", () => {
     // One server per run, because a run changes its lists, which would notify another run.
     const fixtures = path.join(here, "fixtures.mjs");
     const stdio = [device("new-25", fixtures), device("new-26", fixtures), device("old-25", oldFixtures)];
-    alone = spawn(process.execPath, [oldFixtures, "http"], { stdio: ["ignore", "pipe", "inherit"] });
-    if (alone.stdout === null) throw new TypeError("its output is a pipe");
-    const [port] = (await once(alone.stdout, "data")) as [Buffer];
-    aloneUrl = `http://127.0.0.1:${port.toString().trim()}/mcp`;
-    site = await startSite({ config: { devices: { stdio } } });
-    const versions = stdio.map(async ({ alias }) => {
+    const files = [oldFixtures, fixtures, fixtures, oldFixtures];
+    const urls = await Promise.all(files.map((file) => serve(file, children)));
+    const [alone = "", ...served] = urls;
+    aloneUrl = alone;
+    const http = ["http-25", "http-26", "http-old-25"].map((alias, at) => ({ alias, url: served[at] ?? "" }));
+    site = await startSite({ config: { devices: { stdio, http } } });
+    const versions = [...stdio, ...http].map(async ({ alias }) => {
       await site.listed(alias);
       return (await site.device(alias))["protocolVersion"];
     });
-    expect(await Promise.all(versions)).toEqual(["2026-07-28", "2026-07-28", "2025-11-25"]);
+    const eras = ["2026-07-28", "2026-07-28", "2025-11-25"];
+    expect(await Promise.all(versions)).toEqual([...eras, ...eras]);
     const { body } = await site.rest("POST", "/tokens", { name: "suite", scopes: ["read", "call"] });
     forwarder = await openForwarder(site.url, String(body["token"]));
   });
   afterAll(async () => {
-    alone.kill();
+    for (const child of children) child.kill();
     await forwarder.close();
     await site.stop();
   });
@@ -103,6 +113,8 @@ describe.concurrent("the official conformance suite", () => {
   it.each([
     ["2025-11-25", "new-25", 30],
     ["2026-07-28", "new-26", 37],
+    ["2025-11-25", "http-25", 30],
+    ["2026-07-28", "http-26", 37],
   ])(
     "passes what %s requires (%s), all %i scenarios",
     async (revision, alias, required) => {
@@ -114,14 +126,17 @@ describe.concurrent("the official conformance suite", () => {
     180_000,
   );
 
-  it("[PRC-10] passes with a server of the older era what that server passes alone, all 30 scenarios", async () => {
-    const [itself, behind] = await Promise.all([
+  it("[PRC-10] [HTD-1] passes with a server of the older era what that server passes alone, all 30 scenarios", async () => {
+    const [itself, ...behind] = await Promise.all([
       run(aloneUrl, "2025-11-25", site.folder),
       through("old-25", "2025-11-25"),
+      through("http-old-25", "2025-11-25"),
     ]);
     expect(itself.failed, itself.said.slice(-2_000)).toEqual([]);
-    expect(behind.failed, behind.said.slice(-2_000)).toEqual([]);
-    expect(behind.passed).toEqual(itself.passed);
-    expect(behind.passed).toHaveLength(30);
+    for (const { failed, passed, said } of behind) {
+      expect(failed, said.slice(-2_000)).toEqual([]);
+      expect(passed).toEqual(itself.passed);
+      expect(passed).toHaveLength(30);
+    }
   }, 180_000);
 });

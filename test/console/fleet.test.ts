@@ -1,3 +1,4 @@
+import { HttpServer } from "@tendon/simulator";
 import { beforeEach, describe, expect, it } from "vitest";
 import { Inbox, until } from "../inbox.ts";
 import type { Site } from "../site.ts";
@@ -259,6 +260,13 @@ describe("the fleet page", () => {
     await dialog.getByRole("img", { name: "QR code of the OTA address" }).waitFor();
     await dialog.getByRole("radio", { name: "Program" }).check();
     await dialog.getByText("tendon.yaml and restart the gateway").waitFor();
+    const server = await HttpServer.start();
+    await dialog.getByRole("radio", { name: "MCP server" }).check();
+    await dialog.getByLabel("Alias").fill("lamp");
+    await dialog.getByLabel("Address").fill(server.url);
+    await dialog.getByRole("button", { name: "Add server" }).click();
+    await dialog.getByText("Added. It is in the list now").waitFor();
+    await until(async () => (await site.device("lamp"))["online"] === true, "the server online");
     await dialog.getByRole("radio", { name: "Virtual device" }).check();
     await dialog.getByText(/comes back after a restart/).waitFor();
     await page.waitForURL((url) => url.search === "?add=virtual");
@@ -267,7 +275,11 @@ describe("the fleet page", () => {
     await dialog.getByText("Started. It is in the list now.").waitFor();
     await page.keyboard.press("Escape");
     await page.waitForURL((url) => url.search === "");
+    await page.getByText("simulated-sessions").first().waitFor();
     complaints.check();
+    await shared.unload();
+    expect((await site.rest("DELETE", "/devices/lamp")).status).toBe(204);
+    await server.stop();
   });
 
   it("explains what to do when it is empty, and starts a virtual device", async () => {

@@ -20,6 +20,7 @@ const longRunning: readonly { readonly command: RegExp; readonly up: RegExp }[] 
   { command: /^npx tendon simulate esp32.* --await-approval/, up: /shows the code \d{6}/ },
   { command: /^npx tendon simulate esp32/, up: /connected, .*; press Ctrl\+C to stop/ },
   { command: /^npx tendon simulate voice-server/, up: /^voice server ready / },
+  { command: /^npx tendon simulate http-server/, up: /^MCP server ready / },
   { command: /^npx tendon watch\b/, up: /^watching; / },
   { command: /^npx tendon home --mcp/, up: /"type":"ready"/ },
   { command: /^node examples\/own-device\.mjs/, up: /is connected; / },
@@ -154,7 +155,7 @@ export class GuideSession {
   };
 
   #spelt(command: string): string {
-    const typed = this.typed(command).replace(/^npx tendon simulate voice-server\b/, "$& --port 0");
+    const typed = this.typed(command).replace(/^npx tendon simulate (?:voice|http)-server\b/, "$& --port 0");
     if (!/\bnpx tendon\b/.test(typed)) return typed;
     if (npxWasAsked) return typed.replaceAll(/\bnpx tendon\b/g, "node_modules/.bin/tendon");
     npxWasAsked = true;

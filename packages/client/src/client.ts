@@ -22,6 +22,7 @@ import type {
   FleetReply,
   FleetTarget,
   GatewayEvent,
+  HttpDeviceRequest,
   ImportList,
   ImportQuery,
   Job,
@@ -82,6 +83,9 @@ export class TendonClient {
     /** `history` also deletes the device's calls, events and photos. */
     delete: (device: string, { history }: { readonly history?: boolean | undefined } = {}) =>
       this.request<void>("DELETE", `/devices/${encodeURIComponent(device)}`, { query: { history } }),
+    /** Adds an MCP server over Streamable HTTP as a device. Its headers are never returned. */
+    addHttp: (server: Given<HttpDeviceRequest> & Pick<HttpDeviceRequest, "alias" | "url">) =>
+      this.request<DeviceDetail>("POST", "/devices/http", { body: server }),
     tools: (device: string, query: { readonly user?: boolean | undefined } = {}) =>
       this.#get<ToolList>(`/devices/${encodeURIComponent(device)}/tools`, query),
   };

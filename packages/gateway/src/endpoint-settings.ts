@@ -1,5 +1,5 @@
 /** The settings of MCP endpoints of voice agents, with the checks that a schema cannot express. */
-import { aliasPattern, limits } from "@tendon/protocol";
+import { aliasPattern, endpointLimits } from "@tendon/protocol";
 import ipaddr from "ipaddr.js";
 import Type, { type Static } from "typebox";
 
@@ -34,7 +34,7 @@ export type OutgoingEndpoint = Static<typeof OutgoingEndpoint>;
 
 export const OutgoingEndpoints = Type.Array(OutgoingEndpoint, {
   default: [],
-  maxItems: limits.voiceEndpoints.max,
+  maxItems: endpointLimits.outgoing.max,
   description: "MCP endpoints of voice agents, to which the gateway offers its tools",
   page: "guides/voice-agents.md",
 });

@@ -125,6 +125,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     config,
     foundation,
     devices: devices.webSocket,
+    httpDevices: devices.http,
     mqtt,
     frames: devices.frames,
     eraseHistory: (device) => erasure.everywhere(device),
@@ -146,6 +147,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     sessions: console.authentication.sessions,
     erasure,
     webhooks: modules.webhooks,
+    httpDevices: devices.http,
     cut: (id, reason) => liveness.disconnect(id, reason),
   });
   await listen(http, config.http);

@@ -5,6 +5,7 @@ export {
   type Config,
   type ConfigInput,
   type ConfigSources,
+  headersOf,
   type LoadedConfig,
   loadConfig,
   settingsReference,

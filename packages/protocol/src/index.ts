@@ -59,6 +59,7 @@ export {
   FirmwareList,
   FirmwareUpload,
 } from "./api/firmware.ts";
+export { HttpDeviceRequest } from "./api/http-device.ts";
 export {
   DemoDevice,
   FrameList,
@@ -156,6 +157,7 @@ export {
   udpPacketBytes,
   writeUdpHeader,
 } from "./device/udp-packet.ts";
+export { endpointLimits } from "./endpoint-limits.ts";
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type ImageHeader, imageDigestBytes, namesBoard, readImage } from "./firmware/image.ts";
 export { isFirmwareVersion, isNewerFirmware } from "./firmware/version.ts";

@@ -116,6 +116,10 @@ export const limits = {
     "each takes a person's time or a model's tokens; a program that asks more is stuck in a loop",
   ),
   processes: bound(256, "bad_request", "each is a process on this machine"),
+  httpDevices: bound(256, "conflict", "MCP servers over HTTP; each is probed and may hold a stream open"),
+  serverUrlLength: bound(2_048, "bad_request", "the longest address that common servers accept"),
+  serverHeaders: bound(32, "bad_request", "headers of the requests to one MCP server"),
+  serverHeaderBytes: bound(8 * KIB, "bad_request", "common servers accept 8 KB of headers"),
   unusedCredentials: bound(
     10_000,
     "rate_limited",
@@ -290,27 +294,6 @@ export const limits = {
     "many clients never end their sessions, so the longest idle session of the same token ends",
   ),
   mcpSubscriptionStreams: bound(200, "rate_limited", "open streams of one token at one address"),
-  voiceEndpoints: bound(32, "bad_request", "outgoing endpoints of voice agents: one for each agent"),
-  endpointCallers: bound(
-    1_000,
-    "rate_limited",
-    "connections of voice servers, one for each conversation; each keeps an SDK server in memory",
-  ),
-  endpointProviders: bound(
-    1_000,
-    "rate_limited",
-    "connections of tool providers, each a device; one token may have a quarter of them",
-  ),
-  endpointRequests: bound(
-    64,
-    "rate_limited",
-    "unanswered requests of one connection; a voice agent makes a few calls at once",
-  ),
-  endpointAnswerBytes: bound(
-    8_000,
-    "payload_too_large",
-    "the text of an answer to a voice agent as JSON: hosted agents accept 8,192 bytes. The rest is cut",
-  ),
   eventWaits: bound(1_000, "rate_limited", "agents that wait for events; each holds a request open"),
   mcpSubscriptions: bound(1_000, "rate_limited", "resources that one session watches"),
   mcpBatch: bound(32, "bad_request", "messages at once, which only old clients send"),

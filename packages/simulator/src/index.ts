@@ -52,6 +52,13 @@ export {
   serveHome,
   streamInput,
 } from "./home/home.ts";
+export {
+  HttpServer,
+  type HttpServerKind,
+  type HttpServerOptions,
+  httpFaults,
+  httpServerKinds,
+} from "./http-server/http-server.ts";
 export { checkToolsFile, loadToolsFile } from "./tools-file.ts";
 export {
   type BoardConnection,

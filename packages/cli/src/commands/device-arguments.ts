@@ -54,6 +54,14 @@ export function addDeviceCommand(program: Command): Command {
     .action(async (name, tool, options) =>
       (await import("./device-changes.ts")).acceptTools(name, tool, options),
     );
+  gatewayOptions(device.command("add-http"))
+    .description("Add an MCP server over Streamable HTTP as a device.")
+    .argument("<alias>", "lower-case letters, digits and dashes, starting with a letter")
+    .argument("<url>", "address of the server, such as http://192.168.1.20/mcp")
+    .option("--header <header...>", 'header of every request, such as "Authorization: Bearer …"')
+    .action(async (alias, url, options) =>
+      (await import("./device-http.ts")).addHttpDevice(alias, url, options),
+    );
   gatewayOptions(device.command("rename"))
     .description("Give a device another alias. The old alias keeps working.")
     .argument("<device>", "id or alias")

@@ -59,5 +59,23 @@ export function addSimulateCommand(program: Command): Command {
     .option("--fault <name...>", "simulate a fault; `--fault list` describes each")
     .option("--json", "print JSON")
     .action(async (url, options) => (await import("./simulate-endpoint.ts")).simulatePipe(url, options));
+
+  simulate
+    .command("http-server")
+    .description("Run a simulated MCP server over HTTP, for `tendon device add-http`.")
+    .addOption(
+      new Option(
+        "--kind <name>",
+        "sessions (2025-11-25), modern (2026-07-28), or espressif (numeric ids only, no stream)",
+      )
+        .choices(["sessions", "modern", "espressif"])
+        .default("sessions"),
+    )
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--port <number>", "port to listen on, 0 for any free one", wholeNumber, 8002)
+    .option("--require-token <token>", "reject requests without this bearer token")
+    .option("--fault <name...>", "simulate a fault; `--fault list` describes each")
+    .option("--json", "print JSON")
+    .action(async (options) => (await import("./simulate-http-server.ts")).simulateHttpServer(options));
   return simulate;
 }

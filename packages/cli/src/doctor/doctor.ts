@@ -19,6 +19,7 @@ import { checkCertificate } from "./certificate.ts";
 import { checkClock } from "./clock.ts";
 import { checkDataFolder } from "./data-folder.ts";
 import { type Finding, failed, fine } from "./finding.ts";
+import { checkHttpDevices } from "./http-devices.ts";
 import { checkServers, checkStorage } from "./outside.ts";
 import { checkPorts } from "./ports.ts";
 import { checkMcpToken, checkNamed, findGateway } from "./running-gateway.ts";
@@ -63,6 +64,7 @@ export async function examine(target: Target | undefined, options: DoctorOptions
       : gateway.findings),
     ...(running && config.storage === "sqlite:" ? [] : storage.findings),
     ...(await checkServers(config)),
+    ...(await checkHttpDevices(config)),
     ...(await addressFindings(config, addresses)),
     ...checkAccess(config, adminToken),
     ...checkClock({

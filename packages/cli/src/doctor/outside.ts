@@ -60,7 +60,10 @@ function natsServers(cluster: string | undefined): string[] {
   return hosts === undefined ? [] : hosts.split(",").map((host) => `${scheme}${host.trim()}`);
 }
 
-function tryToConnect(at: { readonly host: string; readonly port: number }): Promise<string | undefined> {
+export function tryToConnect(at: {
+  readonly host: string;
+  readonly port: number;
+}): Promise<string | undefined> {
   return new Promise((resolve) => {
     const socket = net.connect(at);
     const end = (problem: string | undefined) => {

@@ -81,6 +81,7 @@ export const administration = {
   "audit.did.session.close": "Signed out",
   "audit.did.token.create": "Token created",
   "audit.did.token.revoke": "Token revoked",
+  "audit.did.device.add": "MCP server added",
   "audit.did.device.approve": "Device approved",
   "audit.did.device.provision": "Device provisioned",
   "audit.did.device.import": "Devices imported",

@@ -99,6 +99,16 @@ export const fleet = {
   "add.virtualStarted": "Started. It is in the list now.",
   "add.virtualMore":
     "For more devices, other boards and faults, use the command. Devices that it starts end with it.",
+  "add.server": "MCP server",
+  "add.serverLead": "A server over HTTP, such as Home Assistant",
+  "add.serverAlias": "Alias",
+  "add.serverAliasHint": "Lower-case letters, digits and dashes, starting with a letter",
+  "add.serverUrl": "Address",
+  "add.serverUrlHint": "Such as http://192.168.1.20/mcp",
+  "add.serverHeader": "Authorization header",
+  "add.serverHeaderHint": "Optional, such as Bearer and a token. It is encrypted and never shown again.",
+  "add.serverAdd": "Add server",
+  "add.serverAdded": "Added. It is in the list now, and online when it answers.",
   "add.program": "Program",
   "add.programLead": "An MCP server on this machine",
   "add.programSteps":

@@ -58,6 +58,8 @@ export const en = {
   "device.lastKnown": "Last known",
   "device.wasOnline": "Was online",
   "device.wasOffline": "Was offline",
+  "device.server": "MCP server",
+  "device.serverAddress": "Server",
   "device.program": "Program",
   "device.unknownBoard": "Unknown board",
   "device.neverSeen": "Never seen",

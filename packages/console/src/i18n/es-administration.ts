@@ -86,6 +86,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.session.close": "Cerró sesión",
   "audit.did.token.create": "Token creado",
   "audit.did.token.revoke": "Token revocado",
+  "audit.did.device.add": "Servidor MCP añadido",
   "audit.did.device.approve": "Dispositivo aprobado",
   "audit.did.device.provision": "Dispositivo aprovisionado",
   "audit.did.device.import": "Dispositivos importados",

@@ -103,6 +103,16 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "add.virtualStarted": "Iniciado. Ya está en la lista.",
   "add.virtualMore":
     "Para más dispositivos, otras placas y fallos, use el comando. Los dispositivos que inicia terminan con él.",
+  "add.server": "Servidor MCP",
+  "add.serverLead": "Un servidor por HTTP, como Home Assistant",
+  "add.serverAlias": "Alias",
+  "add.serverAliasHint": "Minúsculas, cifras y guiones, empezando por una letra",
+  "add.serverUrl": "Dirección",
+  "add.serverUrlHint": "Por ejemplo, http://192.168.1.20/mcp",
+  "add.serverHeader": "Cabecera Authorization",
+  "add.serverHeaderHint": "Opcional: por ejemplo, Bearer y un token. Se cifra y no vuelve a mostrarse.",
+  "add.serverAdd": "Añadir servidor",
+  "add.serverAdded": "Añadido. Ya está en la lista y estará en línea cuando responda.",
   "add.program": "Programa",
   "add.programLead": "Un servidor MCP en esta máquina",
   "add.programSteps":

@@ -59,6 +59,8 @@ export const es: Catalogue = {
   "device.lastKnown": "Último estado conocido",
   "device.wasOnline": "Estaba en línea",
   "device.wasOffline": "Estaba desconectado",
+  "device.server": "Servidor MCP",
+  "device.serverAddress": "Servidor",
   "device.program": "Programa",
   "device.unknownBoard": "Placa desconocida",
   "device.neverSeen": "Nunca visto",

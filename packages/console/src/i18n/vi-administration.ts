@@ -85,6 +85,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.session.close": "Đăng xuất",
   "audit.did.token.create": "Tạo token",
   "audit.did.token.revoke": "Thu hồi token",
+  "audit.did.device.add": "Thêm máy chủ MCP",
   "audit.did.device.approve": "Phê duyệt thiết bị",
   "audit.did.device.provision": "Cấp phát thiết bị",
   "audit.did.device.import": "Nhập thiết bị",

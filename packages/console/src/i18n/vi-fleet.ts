@@ -102,6 +102,16 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "add.virtualStarted": "Đã khởi động. Thiết bị đã có trong danh sách.",
   "add.virtualMore":
     "Cần thêm thiết bị, bo mạch khác hoặc lỗi giả lập, hãy dùng lệnh. Thiết bị do lệnh khởi động sẽ kết thúc cùng lệnh.",
+  "add.server": "Máy chủ MCP",
+  "add.serverLead": "Máy chủ qua HTTP, ví dụ Home Assistant",
+  "add.serverAlias": "Bí danh",
+  "add.serverAliasHint": "Chữ thường, chữ số và dấu gạch ngang, bắt đầu bằng chữ cái",
+  "add.serverUrl": "Địa chỉ",
+  "add.serverUrlHint": "Ví dụ http://192.168.1.20/mcp",
+  "add.serverHeader": "Header Authorization",
+  "add.serverHeaderHint": "Không bắt buộc, ví dụ Bearer và token. Được mã hóa và không hiển thị lại.",
+  "add.serverAdd": "Thêm máy chủ",
+  "add.serverAdded": "Đã thêm. Thiết bị có trong danh sách và trực tuyến khi máy chủ trả lời.",
   "add.program": "Chương trình",
   "add.programLead": "Máy chủ MCP trên máy này",
   "add.programSteps":

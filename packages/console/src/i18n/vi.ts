@@ -59,6 +59,8 @@ export const vi: Catalogue = {
   "device.lastKnown": "Trạng thái biết lần cuối",
   "device.wasOnline": "Đã trực tuyến",
   "device.wasOffline": "Đã ngoại tuyến",
+  "device.server": "Máy chủ MCP",
+  "device.serverAddress": "Máy chủ",
   "device.program": "Chương trình",
   "device.unknownBoard": "Bo mạch không rõ",
   "device.neverSeen": "Chưa từng thấy",

@@ -80,6 +80,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.session.close": "退出登录",
   "audit.did.token.create": "创建令牌",
   "audit.did.token.revoke": "撤销令牌",
+  "audit.did.device.add": "添加 MCP 服务器",
   "audit.did.device.approve": "批准设备",
   "audit.did.device.provision": "配置设备",
   "audit.did.device.import": "导入设备",

@@ -59,6 +59,8 @@ export const zh: Catalogue = {
   "device.lastKnown": "最后已知状态",
   "device.wasOnline": "曾在线",
   "device.wasOffline": "曾离线",
+  "device.server": "MCP 服务器",
+  "device.serverAddress": "服务器",
   "device.program": "程序",
   "device.unknownBoard": "未知开发板",
   "device.neverSeen": "从未出现",

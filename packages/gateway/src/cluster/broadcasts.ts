@@ -14,6 +14,7 @@ export type Broadcast =
   | { readonly kind: "history_gone"; readonly device: string }
   | { readonly kind: "token"; readonly id: string }
   | { readonly kind: "webhook"; readonly id: string }
+  | { readonly kind: "http_device"; readonly id: string }
   | {
       readonly kind: "session";
       readonly key: string;

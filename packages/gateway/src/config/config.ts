@@ -13,11 +13,13 @@ import { checkAccess, checkWebhookHosts } from "../access-settings.ts";
 import { checkOutgoingEndpoints } from "../endpoint-settings.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { effectiveSettings, valueAt } from "./effective-settings.ts";
+import { checkHttpDevices } from "./http-device.ts";
 import { explainProblem, explainVariable, type Problem, placeOf } from "./problems.ts";
 import { environmentName, fileOnly, type Leaf, leavesOf } from "./reference.ts";
 import { type Config, ConfigSchema } from "./schema.ts";
 import { asUpstreamList } from "./voice.ts";
 
+export { type HttpDeviceEntry, headersOf } from "./http-device.ts";
 export { withoutSecrets } from "./masking.ts";
 export { settingsReference } from "./reference.ts";
 
@@ -75,8 +77,12 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };
   for (const error of allErrors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
   if (problems.length === 0) {
-    const { control, access, agents, http, webhooks } = merged as Config;
+    const { control, access, agents, http, webhooks, devices } = merged as Config;
     const found = [
+      ...checkHttpDevices(devices.http, devices.stdio).map(({ place, message }) => ({
+        place: [...place],
+        message,
+      })),
       ...checkActions(control.actions, defaultActions).map(({ path: at, message }) => ({
         place: ["control", "actions", ...at],
         message,

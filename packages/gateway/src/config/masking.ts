@@ -1,9 +1,11 @@
-/** Hides passwords, tokens, keys and environment variables of programs in the configuration. */
+/** Hides passwords, tokens, keys, environment variables of programs and headers of servers in the configuration. */
 
 const secretName = /token|password|passwd|secret|apikey|key$/i;
 /** Paths of files, not secrets. */
 const notSecret = new Set(["tls.key", "tokenFile"]);
 const mask = "(hidden)";
+/** Every value in them may be a secret. */
+const hiddenMaps = new Set(["env", "headers"]);
 
 export function withoutSecrets(value: unknown, name = "", section = ""): unknown {
   if (typeof value === "string") {
@@ -19,7 +21,7 @@ export function withoutSecrets(value: unknown, name = "", section = ""): unknown
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      name === "env" ? mask : withoutSecrets(item, key, name),
+      hiddenMaps.has(name) ? mask : withoutSecrets(item, key, name),
     ]),
   );
 }

@@ -47,7 +47,8 @@ export function explainProblem(error: SchemaError, schema: TSchema, places: Plac
 
 /** The problem of a TENDON_… variable that is not a setting. */
 export function explainVariable(name: string, known: readonly string[], fileOnly: readonly string[]): string {
-  if (fileOnly.includes(name)) return "can be set in the file only, so that no variable can start a program";
+  if (fileOnly.includes(name))
+    return "can be set in the file only, so that no variable can start a program or add a server";
   const near = nearest(name, known);
   return near === undefined
     ? "is not a setting; `tendon config show` lists all variables"

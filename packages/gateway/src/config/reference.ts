@@ -2,8 +2,8 @@
 import type { TSchema } from "typebox";
 import { ConfigSchema } from "./schema.ts";
 
-/** Only the owner of the file decides which programs run, never an environment variable. */
-export const fileOnly = new Set(["devices.stdio"]);
+/** Only the owner of the file decides which programs run and which servers are contacted, never a variable. */
+export const fileOnly = new Set(["devices.stdio", "devices.http"]);
 
 export interface Leaf {
   readonly path: string[];

@@ -6,6 +6,7 @@ import { ActionMap, aliasPattern, limits, originPattern } from "@tendon/protocol
 import Type, { type Static } from "typebox";
 import { AccessSettings, RateSettings } from "../access-settings.ts";
 import { EndpointSettings, OutgoingEndpoints } from "../endpoint-settings.ts";
+import { HttpDeviceSchema } from "./http-device.ts";
 import { VoiceSchema } from "./voice.ts";
 
 const strict = { additionalProperties: false };
@@ -191,6 +192,12 @@ export const ConfigSchema = Type.Object(
           maxItems: limits.processes.max,
           description: "Programs as devices: the gateway starts, restarts and ends them. In the file only",
           page: "guides/processes.md",
+        }),
+        http: Type.Array(HttpDeviceSchema, {
+          default: [],
+          maxItems: limits.httpDevices.max,
+          description: "MCP servers over Streamable HTTP as devices, of either era. In the file only",
+          page: "guides/http-devices.md",
         }),
         capabilities: Type.Record(Type.String(), Type.Unknown(), {
           default: {},

@@ -4,9 +4,9 @@
  */
 import { decodeServerLine, encodeCall, encodeQuit, type JsonObject } from "@tendon/protocol";
 import { listingOf } from "./listing.ts";
-import type { Dialect, ProcessSession } from "./process-session.ts";
+import type { ProcessDialect, ProcessSession } from "./process-session.ts";
 
-export class LineDialect implements Dialect {
+export class LineDialect implements ProcessDialect {
   readonly #session: ProcessSession;
 
   constructor(session: ProcessSession) {

@@ -1,22 +1,24 @@
 /**
- * Standard MCP over a process's pipes, through the official client: any MCP server of either era can join the fleet.
- * What the server lists is untrusted and goes through the same repairs as a board's tools.
+ * Standard MCP through the official client: any MCP server of either era can join the fleet, over a process's pipes or
+ * over HTTP. What the server lists is untrusted and goes through the same repairs as a board's tools.
  */
-import type { Client, JSONRPCMessage, RequestOptions } from "@modelcontextprotocol/client";
-import { isObject, type JsonObject, limits, parseJson } from "@tendon/protocol";
+import type { Client, JSONRPCMessage, RequestOptions, Transport } from "@modelcontextprotocol/client";
+import { isObject, type JsonObject, limits } from "@tendon/protocol";
 import { messageOf } from "../errors.ts";
 import { version } from "../version.ts";
 import type { McpCapabilities, McpSubscriptions } from "./device-session.ts";
 import { listPlainTools } from "./listing.ts";
-import { McpPipes } from "./mcp-pipes.ts";
+import { McpParamHeaders } from "./mcp-param-headers.ts";
 import { answerableCapabilities, McpQuestions, type RunningCall } from "./mcp-questions.ts";
 import { McpWatch } from "./mcp-watch.ts";
-import type { Dialect, ProcessSession } from "./process-session.ts";
+import type { Dialect, ProgramSession } from "./program-session.ts";
 import type { Relay } from "./relay.ts";
+
+export type McpSdk = typeof import("@modelcontextprotocol/client");
 
 const stepTimeoutMs = 20_000;
 /**
- * How long to wait for a reply to the probe of the newer era before the server counts as older. This includes the
+ * How long to wait for a reply to the probe of the newer era before a process counts as older. This includes the
  * server's start, which takes seconds on a busy machine, and leaves half of the listing deadline for the older era.
  */
 const probeEraMs = 5_000;
@@ -26,33 +28,68 @@ const anything = {
   "~standard": { version: 1, vendor: "tendon", validate: (value: unknown) => ({ value }) },
 } as const;
 
-/** Whether the next run of a program is probed for the newer era first. */
+/** Whether the next connection is probed for the newer era first. */
 export interface McpEra {
   probe: boolean;
 }
 
+/** The client's transport. */
+export interface McpConnection extends Transport {
+  /** The id of the client's last request. */
+  readonly lastRequestId: unknown;
+}
+
+/** What an error of a request says about the connection, beside the request's own failure. */
+export type Failure =
+  | { readonly kind: "answer"; readonly message: string }
+  /** The server has forgotten its session, and has not handled the request. */
+  | { readonly kind: "expired" }
+  | { readonly kind: "lost"; readonly reason: string; readonly sent: boolean };
+
+/** The connections to one server. */
+export interface McpLink {
+  readonly era: McpEra;
+  /** How long the server may take for its first answer, if it is more than for others. */
+  readonly startMs?: number;
+  open(sdk: McpSdk): McpConnection;
+  failureOf(error: unknown): Failure;
+  /** The server has introduced itself. Comes before its tools. */
+  introduced?(serverName: string | undefined): Promise<void>;
+  /** The server cannot be set up. Ends the session. */
+  setupFailed(error: unknown): void;
+  /** The stream of changes has ended, and nothing else has. */
+  watchLost?(): void;
+  /** A caller has given a request up. The server may be gone. */
+  abandoned?(): void;
+}
+
+interface Request {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
 export class McpDialect implements Dialect {
-  readonly #session: ProcessSession;
-  readonly #pipes: McpPipes;
+  protected readonly session: ProgramSession;
+  readonly #link: McpLink;
   readonly #questions: McpQuestions;
-  readonly #startMs: number;
+  readonly #paramHeaders = new McpParamHeaders();
   /** The running call. A server gets one at a time. */
   #running: RunningCall | undefined;
   #client: Client | undefined;
+  #connection: McpConnection | undefined;
   /** Tells a newer server that the caller answers no questions. */
   #noCapabilities: JsonObject = {};
   #mcp: McpCapabilities | undefined;
   #watch: McpWatch | undefined;
+  #renewing: Promise<void> | undefined;
   #listing = false;
   #listAgain = false;
 
-  /** `startMs`: how long the server may take for its first answer. */
-  constructor(session: ProcessSession, era: McpEra, startMs = stepTimeoutMs) {
-    this.#session = session;
-    this.#startMs = startMs;
-    this.#pipes = new McpPipes((text) => session.write(text));
+  constructor(session: ProgramSession, link: McpLink) {
+    this.session = session;
+    this.#link = link;
     this.#questions = new McpQuestions(session);
-    void this.#begin(era);
+    void this.#begin();
   }
 
   get mcp(): McpCapabilities | undefined {
@@ -63,23 +100,27 @@ export class McpDialect implements Dialect {
     return this.#mcp?.subscribe === true ? this.#watch : undefined;
   }
 
-  receive(line: string): void {
-    const message = parseJson(line);
-    if (isObject(message)) {
-      const call = this.#running;
-      if (call !== undefined && message["method"] === undefined && message["id"] === call.requestId)
-        call.answered = true;
-      this.#pipes.receive(message as unknown as JSONRPCMessage);
-    } else this.#session.notUnderstood("invalid", "a line that is not JSON");
+  /** Whether a stream of a newer server reports changes. */
+  get isWatching(): boolean {
+    return this.#watch?.isOpen === true;
+  }
+
+  get isModern(): boolean {
+    return this.#client?.getProtocolEra() === "modern";
+  }
+
+  /** A message of the server, before the client handles it. */
+  received(message: JSONRPCMessage): void {
+    const call = this.#running;
+    if (call !== undefined && !("method" in message) && message.id === call.requestId) call.answered = true;
   }
 
   send(id: number, method: string, params: JsonObject, relay: Relay | undefined): boolean {
     const client = this.#client;
     if (client === undefined) return false;
-    const controller = new AbortController();
     const call: RunningCall = {
       id,
-      controller,
+      controller: new AbortController(),
       relay,
       requestId: undefined,
       answered: false,
@@ -87,17 +128,8 @@ export class McpDialect implements Dialect {
       open: 0,
       resume: undefined,
     };
-    const options: RequestOptions = { signal: controller.signal, timeout: limits.callTimeoutMs.max * 2 };
-    const asked = this.#relayed(client, params, relay, options);
-    client
-      .request({ method, params: asked.params }, anything, asked.options)
-      .then(
-        (result) => this.#answered(call, result),
-        (error: unknown) => this.#failed(call, error),
-      )
-      .finally(() => this.#over(call));
-    call.requestId = this.#pipes.lastRequestId;
     this.#running = call;
+    this.#dispatch(client, call, { method, params }, true);
     return true;
   }
 
@@ -105,43 +137,96 @@ export class McpDialect implements Dialect {
     await this.#client?.notification(params === undefined ? { method } : { method, params });
   }
 
+  /** A request past the queue, such as a probe. */
+  async ask(method: string, timeoutMs: number): Promise<unknown> {
+    const client = this.#client;
+    if (client === undefined) throw new NotConnected("not connected");
+    const late = new AbortController();
+    const timer = this.session.clock.after(timeoutMs, () => late.abort(`no answer within ${timeoutMs} ms`));
+    const options = { signal: late.signal, timeout: limits.callTimeoutMs.max };
+    try {
+      return await client.request({ method }, anything, options);
+    } catch (error) {
+      throw late.signal.aborted ? new NoAnswer(String(late.signal.reason)) : error;
+    } finally {
+      timer.cancel();
+    }
+  }
+
   abandon(id: number): void {
     const call = this.#running;
     if (call?.id !== id) return;
     this.#questions.abandoned(call);
     this.#over(call);
-  }
-
-  /** Asks the server for a sign of life. An error is one too. */
-  ping(): void {
-    void this.#client
-      ?.request({ method: "ping" }, anything, { timeout: stepTimeoutMs })
-      .catch(() => undefined);
-  }
-
-  /** A standard MCP server exits when its input is closed. */
-  requestExit(): void {
-    this.#session.endInput();
+    this.#link.abandoned?.();
   }
 
   ended(): void {
     if (this.#running !== undefined) this.#over(this.#running);
-    this.#pipes.onclose?.();
+    this.#watch?.stop();
+    void this.#connection?.close();
+    this.#connection?.onclose?.();
+  }
+
+  /** Opens a new session of a server that has forgotten its own. Several requests may notice it. */
+  renew(): Promise<void> {
+    this.#renewing ??= this.#renew().finally(() => {
+      this.#renewing = undefined;
+    });
+    return this.#renewing;
+  }
+
+  /** Lists the tools again, at the pace that is allowed. */
+  relist(): void {
+    if (this.#client !== undefined) this.#relist(this.#client);
+  }
+
+  /** Opens the stream of changes again. */
+  async rewatch(): Promise<void> {
+    await this.#watch?.start();
+  }
+
+  #dispatch(client: Client, call: RunningCall, request: Request, mayRepeat: boolean): void {
+    const { relay, controller } = call;
+    const options: RequestOptions = { signal: controller.signal, timeout: limits.callTimeoutMs.max * 2 };
+    const asked = this.#relayed(client, request.params, relay, options);
+    client.request({ method: request.method, params: asked.params }, anything, asked.options).then(
+      (result) => {
+        this.#over(call);
+        this.#answered(call, result);
+      },
+      (error: unknown) => this.#failed(call, request, error, mayRepeat),
+    );
+    call.requestId = this.#connection?.lastRequestId;
   }
 
   #answered({ id, relay }: RunningCall, result: unknown): void {
     if (relay === undefined && isObject(result) && result["resultType"] === "input_required")
       this.#settleError(id, "the tool asks a question that this caller cannot answer");
-    else this.#session.settle({ kind: "result", id, result });
+    else this.session.settle({ kind: "result", id, result });
   }
 
-  /** An abandoned call ends with an error of the client library, which is not an answer of the server. */
-  #failed({ id, controller }: RunningCall, error: unknown): void {
-    if (!controller.signal.aborted) this.#settleError(id, messageOf(error), error);
+  #failed(call: RunningCall, request: Request, error: unknown, mayRepeat: boolean): void {
+    // An abandoned call ends with an error of the client library, which is not an answer of the server.
+    if (call.controller.signal.aborted) return;
+    const failure = this.#link.failureOf(error);
+    if (failure.kind === "expired" && mayRepeat) {
+      void this.renew().then(() => {
+        const client = this.#client;
+        if (client !== undefined && !call.controller.signal.aborted && !this.session.isClosed)
+          this.#dispatch(client, call, request, false);
+      });
+      return;
+    }
+    this.#over(call);
+    if (failure.kind === "lost") this.session.lost(failure.reason, failure.sent);
+    else if (failure.kind === "expired")
+      this.#settleError(call.id, "the server forgets its sessions at once", error);
+    else this.#settleError(call.id, failure.message, error);
   }
 
   #settleError(id: number, message: string, cause?: unknown): void {
-    this.#session.settle({ kind: "error", id, message, salvaged: false, cause });
+    this.session.settle({ kind: "error", id, message, salvaged: false, cause });
   }
 
   /** Ends the call and withdraws its open questions. */
@@ -156,6 +241,7 @@ export class McpDialect implements Dialect {
     const reporting = relay === undefined ? options : { ...options, onprogress };
     if (client.getProtocolEra() !== "modern") return { params, options: reporting };
     const { meta = this.#noCapabilities, inputResponses, requestState } = relay ?? {};
+    const headers = this.#paramHeaders.of(params);
     return {
       params: {
         ...params,
@@ -163,45 +249,63 @@ export class McpDialect implements Dialect {
         ...(requestState === undefined ? {} : { requestState }),
         _meta: meta,
       },
-      options: { ...reporting, allowInputRequired: true },
+      options: { ...reporting, allowInputRequired: true, ...(headers === undefined ? {} : { headers }) },
     };
   }
 
-  async #begin(era: McpEra): Promise<void> {
-    const session = this.#session;
+  async #begin(): Promise<void> {
+    const { era } = this.#link;
     try {
-      const sdk = await import("@modelcontextprotocol/client");
-      const mode = era.probe ? "auto" : "legacy";
-      const client = new sdk.Client(
-        { name: "tendon", version },
-        {
-          versionNegotiation: { mode, probe: { timeoutMs: probeEraMs } },
-          capabilities: answerableCapabilities,
-        },
-      );
-      this.#noCapabilities = { [sdk.CLIENT_CAPABILITIES_META_KEY]: {} };
-      client.fallbackRequestHandler = ({ method, params = {} }, { mcpReq }) =>
-        this.#questions.ask({ method, params }, this.#running, mcpReq.signal);
-      client.fallbackNotificationHandler = async ({ method, params }) =>
-        this.#notified(client, method, params);
-      await client.connect(this.#pipes, { timeout: this.#startMs });
-      await session.identify(client.getServerVersion()?.name);
-      this.#client = client;
-      const watch = new McpWatch(client);
-      await watch.start();
-      this.#watch = watch;
-      this.#mcp = capabilitiesOf(client);
+      const client = await this.#connect();
       await this.#list(client);
     } catch (error) {
-      // The next run uses the other mode: some servers exit when they are probed for the newer era.
+      // The next connection uses the other mode: some servers exit when they are probed for the newer era.
       era.probe = !era.probe;
-      session.events.setupFailed(session.deviceId, "initialize", messageOf(error));
-      session.close(1008, `the process does not answer as an MCP server (${messageOf(error)})`);
+      this.#link.setupFailed(error);
     }
   }
 
+  async #renew(): Promise<void> {
+    try {
+      const old = this.#connection;
+      const client = await this.#connect();
+      void old?.close();
+      this.#relist(client);
+    } catch (error) {
+      this.#link.setupFailed(error);
+    }
+  }
+
+  async #connect(): Promise<Client> {
+    const sdk = await import("@modelcontextprotocol/client");
+    const mode = this.#link.era.probe ? "auto" : "legacy";
+    const client = new sdk.Client(
+      { name: "tendon", version },
+      {
+        versionNegotiation: { mode, probe: { timeoutMs: probeEraMs } },
+        capabilities: answerableCapabilities,
+      },
+    );
+    this.#noCapabilities = { [sdk.CLIENT_CAPABILITIES_META_KEY]: {} };
+    client.fallbackRequestHandler = ({ method, params = {} }, { mcpReq }) =>
+      this.#questions.ask({ method, params }, this.#running, mcpReq.signal);
+    client.fallbackNotificationHandler = async ({ method, params }) => this.#notified(client, method, params);
+    const connection = this.#link.open(sdk);
+    await client.connect(connection, { timeout: this.#link.startMs ?? stepTimeoutMs });
+    // Set together and without a wait before them, so that a request never gets the id of the other connection.
+    this.#connection = connection;
+    this.#client = client;
+    await this.#link.introduced?.(client.getServerVersion()?.name);
+    const watched = this.#watch?.stop() ?? [];
+    const watch = new McpWatch(client, this.#link.watchLost?.bind(this.#link));
+    await watch.start(watched);
+    this.#watch = watch;
+    this.#mcp = capabilitiesOf(client);
+    return client;
+  }
+
   async #notified(client: Client, method: string, params: unknown): Promise<void> {
-    if (this.#session.notified(method, params) && method === "notifications/message" && isObject(params)) {
+    if (this.session.notified(method, params) && method === "notifications/message" && isObject(params)) {
       this.#running?.relay?.log(params);
     }
     if (method === "notifications/tools/list_changed") this.#relist(client);
@@ -210,7 +314,7 @@ export class McpDialect implements Dialect {
   /** One listing at a time. A change during a listing is followed by another. */
   #relist(client: Client): void {
     this.#listAgain = this.#listing;
-    if (!this.#listing) this.#session.paceListing(() => void this.#listOnce(client));
+    if (!this.#listing) this.session.paceListing(() => void this.#listOnce(client));
   }
 
   async #listOnce(client: Client): Promise<void> {
@@ -218,20 +322,33 @@ export class McpDialect implements Dialect {
     try {
       await this.#list(client);
     } catch (error) {
-      this.#session.events.setupFailed(this.#session.deviceId, "tools/list", messageOf(error));
+      this.session.events.setupFailed(this.session.deviceId, "tools/list", messageOf(error));
     }
     this.#listing = false;
-    if (this.#listAgain) this.#relist(client);
+    if (this.#listAgain) this.#relist(this.#client ?? client);
   }
 
   async #list(client: Client): Promise<void> {
-    const listing = await listPlainTools((params) =>
-      client.request({ method: "tools/list", params }, anything, { timeout: stepTimeoutMs }),
-    );
+    const listing = await listPlainTools(async (params) => {
+      const page = await client.request({ method: "tools/list", params }, anything, {
+        timeout: stepTimeoutMs,
+      });
+      if (isObject(page)) this.#paramHeaders.learn(page["tools"]);
+      return page;
+    });
     const { name, version: firmware } = client.getServerVersion() ?? {};
     const protocolVersion = client.getNegotiatedProtocolVersion();
-    this.#session.ready({ protocolVersion, board: name, firmware }, listing);
+    this.session.ready({ protocolVersion, board: name, firmware }, listing);
   }
+}
+
+/** A server did not answer in time. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+}
+
+class NotConnected extends Error {
+  override readonly name = "NotConnected";
 }
 
 function capabilitiesOf(client: Client): McpCapabilities {

@@ -1,7 +1,8 @@
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage } from "@modelcontextprotocol/client";
+import type { McpConnection } from "./mcp-dialect.ts";
 
 /** The process's pipes as a transport of the official client. The session passes the lines in. */
-export class McpPipes implements Transport {
+export class McpPipes implements McpConnection {
   /** The client recognises pipes by these two fields. Silence then means an older server, not an outage. */
   readonly stderr = null;
   readonly pid = null;

@@ -3,7 +3,7 @@
  * a question. A process gets one call at a time, so it is the running one.
  */
 import { type JsonObject, limits } from "@tendon/protocol";
-import type { ProcessSession } from "./process-session.ts";
+import type { ProgramSession } from "./program-session.ts";
 import type { Question, Relay } from "./relay.ts";
 
 /** A call that the server is running. */
@@ -43,11 +43,11 @@ class QuestionRejected extends Error {
 }
 
 export class McpQuestions {
-  readonly #session: ProcessSession;
+  readonly #session: ProgramSession;
   /** By caller: when its last call was abandoned. The server may still be running it. */
   readonly #abandoned = new Map<string | undefined, number>();
 
-  constructor(session: ProcessSession) {
+  constructor(session: ProgramSession) {
     this.#session = session;
   }
 

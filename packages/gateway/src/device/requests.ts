@@ -231,9 +231,10 @@ export class Requests {
 
   /**
    * Ends all requests with the connection. The queues are emptied first, then every request is settled. A no-reply tool
-   * succeeds when its device disconnects, unless the gateway closed the connection.
+   * succeeds when its device disconnects, unless the gateway closed the connection. `sent`: whether the device may have
+   * received the running request.
    */
-  close(reason: string, deviceLeft: boolean): void {
+  close(reason: string, deviceLeft: boolean, sent = true): void {
     if (this.#closed !== undefined) return;
     this.#closed = reason;
     const current = this.#current;
@@ -243,10 +244,10 @@ export class Requests {
     if (current !== undefined) {
       this.#release(current);
       const { call } = current.options;
-      if (deviceLeft && call !== undefined && leavesInsteadOfAnswering(call.tool)) {
+      if (deviceLeft && sent && call !== undefined && leavesInsteadOfAnswering(call.tool)) {
         current.resolve({ result: undefined, left: true, queuedMs: queuedMs(current) });
       } else {
-        current.reject(disconnected(reason, true));
+        current.reject(disconnected(reason, sent));
       }
     }
     for (const pending of waiting) {

@@ -7,7 +7,8 @@ import { type ProcessPipes, type ProcessSettings, SupervisedProcess } from "./ch
 import type { SessionOwner } from "./device-session.ts";
 import type { FrameLog } from "./frame-log.ts";
 import { LineDialect } from "./line-dialect.ts";
-import { McpDialect, type McpEra } from "./mcp-dialect.ts";
+import type { McpEra } from "./mcp-dialect.ts";
+import { ProcessMcp } from "./process-mcp.ts";
 import { ProcessSession } from "./process-session.ts";
 import { logStderr } from "./stderr-log.ts";
 
@@ -76,7 +77,7 @@ export class StdioDevice {
       frames,
       kill: (why) => this.#kill(why),
       createDialect: (session) =>
-        protocol === "mcp" ? new McpDialect(session, this.#era) : new LineDialect(session),
+        protocol === "mcp" ? new ProcessMcp(session, this.#era) : new LineDialect(session),
     });
     this.#session = session;
     stdout.on("data", (chunk: Buffer) => session.receive(chunk));

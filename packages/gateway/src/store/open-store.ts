@@ -11,6 +11,7 @@ import { durableParts, type StoreTransaction } from "./durable-parts.ts";
 import type { Engine } from "./engine.ts";
 
 import { Health, type OnProblem } from "./health.ts";
+import { HttpDevices } from "./http-devices.ts";
 import { Jobs } from "./jobs.ts";
 import { Presence } from "./presence.ts";
 import { Prober } from "./prober.ts";
@@ -69,6 +70,7 @@ export class Store implements StoreTransaction {
   readonly signInCodes: StoreTransaction["signInCodes"];
   readonly audit: AuditEntries;
   readonly webhooks: Webhooks;
+  readonly httpDevices: HttpDevices;
   readonly webhookDeliveries: WebhookDeliveries;
   readonly queuedCalls: QueuedCalls;
   readonly jobs: Jobs;
@@ -102,6 +104,7 @@ export class Store implements StoreTransaction {
     this.voiceAccounts = parts.voiceAccounts;
     this.consoleSessions = parts.consoleSessions;
     this.webhooks = new Webhooks(engine.db);
+    this.httpDevices = new HttpDevices(engine.db);
     this.webhookDeliveries = new WebhookDeliveries(engine.db);
     this.queuedCalls = new QueuedCalls(engine.db);
     this.jobs = new Jobs(engine.db);

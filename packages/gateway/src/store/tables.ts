@@ -29,6 +29,19 @@ export interface Tables {
   tendon_webhook_deliveries: WebhookDeliveriesTable;
   tendon_queued_calls: QueuedCallsTable;
   tendon_jobs: JobsTable;
+  tendon_http_devices: HttpDevicesTable;
+}
+
+export interface HttpDevicesTable {
+  id: string;
+  url: string | null;
+  headers: string | null;
+  timeout_ms: number | null;
+  created_at: number;
+  created_by: string;
+  owner: string | null;
+  epoch: number;
+  problem: string | null;
 }
 
 export interface QueuedCallsTable {

@@ -6,6 +6,7 @@ import type { Erasure } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
+import type { HttpDevices } from "../http-devices/http-devices.ts";
 import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
 import { Balance, type NodeBalance } from "./balance.ts";
@@ -35,6 +36,7 @@ interface ClusterParts {
   readonly sessions: Sessions;
   readonly erasure: Erasure;
   readonly webhooks: Webhooks;
+  readonly httpDevices: HttpDevices;
   /** Closes the connections of a device to this node. */
   readonly cut: (device: string, reason: string) => void;
 }
@@ -110,7 +112,9 @@ export async function joinCluster({
       tokens.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "token", id }));
       parts.webhooks.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "webhook", id }));
       cluster.members.onChange((_instance, alive) => {
-        if (!alive) void parts.webhooks.nodeLost();
+        if (alive) return;
+        void parts.webhooks.nodeLost();
+        void parts.httpDevices.claimAll();
       });
       cluster.broadcasts.onBroadcast((broadcast) => applyBroadcast(parts, broadcast));
       parts.store.onAvailable(() => void cluster.broadcasts.retryFailed());
@@ -118,6 +122,7 @@ export async function joinCluster({
       await shareSessions(cluster, parts.sessions);
       const remote = await services.join(cluster);
       settled = () => remote.settled();
+      parts.httpDevices.shareWith((id) => cluster.broadcasts.sendAndWait({ kind: "http_device", id }));
       const boards = () => services.fleet.sessions().filter(({ kind }) => kind === "esp32");
       isolation = new Isolation({ clock, cluster, settings: parts.store.settings, events, boards });
       const hasMoved = (id: string) => services.fleet.isRemote(id);
@@ -148,6 +153,9 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
       return;
     case "webhook":
       await parts.webhooks.reload(broadcast.id);
+      return;
+    case "http_device":
+      await parts.httpDevices.reload(broadcast.id);
       return;
     case "device":
       await deviceChanged(parts, broadcast.id);

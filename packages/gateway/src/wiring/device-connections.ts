@@ -5,7 +5,7 @@ import { limits } from "@tendon/protocol";
 import { Throttle } from "../access/access.ts";
 import type { Addresses } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
-import { type Config, inheritedEnvironment } from "../config/config.ts";
+import { type Config, headersOf, inheritedEnvironment } from "../config/config.ts";
 import {
   type BoardDependencies,
   BoardSession,
@@ -21,7 +21,10 @@ import {
   StdioDevice,
   WebSocketDevices,
 } from "../device/device.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { HttpDevices } from "../http-devices/http-devices.ts";
 import { FlooderRefused, type Flooders } from "../intake.ts";
+import { SealedKeys } from "../provisioning/provisioning.ts";
 import type { Foundation, Started } from "./foundation.ts";
 import type { Modules } from "./modules.ts";
 
@@ -30,13 +33,14 @@ export interface DeviceConnections {
   readonly frames: FrameLog;
   readonly flooders: Flooders;
   openMqtt(identity: DeviceIdentity, connection: MqttConnection): MqttListener;
+  readonly http: HttpDevices;
   stopPrograms(): Promise<void>;
 }
 
 export async function openDeviceConnections(
   config: Config,
   programs: Config["devices"]["stdio"],
-  { clock, events }: Foundation,
+  { clock, events, store, run, cluster, deviceSecret }: Foundation,
   { services, voice, liveness, provisioning }: Modules,
   addresses: () => Addresses,
   started: Started,
@@ -80,8 +84,23 @@ export async function openDeviceConnections(
       },
     );
   });
+  const http = await HttpDevices.open({
+    clock,
+    events,
+    store,
+    frames,
+    queueLimit: config.calls.queue,
+    owner: fleet.connections,
+    random: Math.random,
+    seals: new SealedKeys(deviceSecret, "tendon headers of servers"),
+    configured: config.devices.http.map((entry) => ({ ...entry, headers: readHeaders(entry) })),
+    run,
+    isAlive: cluster && ((other) => cluster.cluster.members.isAlive(other)),
+    expect: (id) => fleet.expect(id, "http"),
+    isFree: (alias) => fleet.devices.get(alias) === undefined && fleet.devices.names.isFree(alias, alias),
+  });
   const stopPrograms = async () => {
-    await Promise.all(running.map((program) => program.stop()));
+    await Promise.all([...running.map((program) => program.stop()), http.stop()]);
   };
   for (const program of running) program.start();
   started.push(stopPrograms);
@@ -96,9 +115,18 @@ export async function openDeviceConnections(
     }),
     frames,
     flooders,
+    http,
     openMqtt: (identity, connection) => openMqttDevice(identity, connection, { open }),
     stopPrograms,
   };
+}
+
+function readHeaders(entry: Config["devices"]["http"][number]): Record<string, string> {
+  try {
+    return headersOf(entry);
+  } catch (error) {
+    throw new StartError(`The headers of the device ${entry.alias} cannot be read:`, [messageOf(error)]);
+  }
 }
 
 function countFlooders(clock: Clock): Flooders {

@@ -2,7 +2,7 @@
 import type { Authentication, Principal, Tokens } from "../access/access.ts";
 import { Endpoints, type Services } from "../agent/agent.ts";
 import type { Config } from "../config/config.ts";
-import { EndpointProvider, type FrameLog } from "../device/device.ts";
+import { EndpointSession, type FrameLog } from "../device/device.ts";
 import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
 import type { Foundation } from "./foundation.ts";
 import { ProviderNames } from "./provider-names.ts";
@@ -41,7 +41,7 @@ export function openEndpoints(wiring: EndpointsWiring, hub: Dependencies["hub"])
     addressOf: wiring.provisioning.signIn.addressOf,
     withProviders: (principal) => names.withProviders(principal),
     openProvider: (socket, token) =>
-      new EndpointProvider(socket, {
+      new EndpointSession(socket, {
         clock,
         events,
         owner: fleet.connections,

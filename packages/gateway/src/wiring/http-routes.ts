@@ -21,6 +21,7 @@ import type { Config } from "../config/config.ts";
 import { CloseGrace, type FrameLog, type WebSocketDevices } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { OpenedFirmware } from "../firmware/firmware.ts";
+import type { HttpDevices } from "../http-devices/http-devices.ts";
 import { named } from "../named-routes.ts";
 import { refuseOnSocket } from "../problem-document.ts";
 import type { DeviceCredentials, OpenedProvisioning, OtaSettings } from "../provisioning/provisioning.ts";
@@ -39,6 +40,7 @@ export interface RouteDependencies {
   readonly authentication: Authentication;
   readonly audit: Audit;
   readonly webhooks: Webhooks;
+  readonly httpDevices: HttpDevices;
   readonly vision: OpenedVision;
   readonly firmware: OpenedFirmware;
   readonly voice: OpenedVoice | undefined;
@@ -132,6 +134,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     audit,
     webhooks: dependencies.webhooks,
     endpoints,
+    httpDevices: dependencies.httpDevices,
     settings: dependencies.settings,
     eraseHistory: dependencies.eraseHistory,
     library: firmware.library,

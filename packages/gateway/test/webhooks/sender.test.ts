@@ -2,7 +2,8 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Sender } from "../../src/agent/webhooks/sender.ts";
-import { type Resolve, Targets } from "../../src/agent/webhooks/targets.ts";
+import { Targets } from "../../src/agent/webhooks/targets.ts";
+import type { Resolve } from "../../src/checked-addresses.ts";
 import { systemClock } from "../../src/clock.ts";
 
 async function receiver(): Promise<{ readonly port: number; readonly hosts: string[]; close(): void }> {

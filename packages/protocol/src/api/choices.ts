@@ -10,6 +10,7 @@ export const auditActions = [
   "session.close",
   "token.create",
   "token.revoke",
+  "device.add",
   "device.approve",
   "device.provision",
   "device.import",

@@ -24,9 +24,11 @@ const deviceFields = {
   name: Type.String({ description: "The board's name and the end of its id, for display" }),
   kind: Type.String({
     description:
-      "esp32, process for a program of the configuration, or endpoint for a tool provider that dials in",
+      "esp32, process for a program, http for an MCP server over HTTP, or endpoint for a tool provider that connects to the gateway",
   }),
-  transport: OrNull(Type.String({ description: "websocket, mqtt or stdio; the last one while offline" })),
+  transport: OrNull(
+    Type.String({ description: "websocket, mqtt, stdio, http or endpoint; the last one while offline" }),
+  ),
   online: Type.Boolean(),
   approval: Type.Enum(["approved", "revoked", "none"], {
     description: "none: it has no credentials, but the admission policy accepts it",
@@ -71,6 +73,18 @@ export const DeviceDetail = Type.Object(
     lastDisconnect: OrNull(Disconnect),
     transportSetting: OrNull(Type.String({ description: "The transport that is set for this device" })),
     toolsProblem: OrNull(Type.String({ description: "Why the tool list is not complete" })),
+    server: Type.Optional(
+      Type.Object(
+        {
+          origin: Type.String({
+            description: "Scheme, host and port; the rest of the address may be secret",
+          }),
+          configured: Type.Boolean({ description: "Whether it comes from tendon.yaml" }),
+          problem: OrNull(Type.String({ description: "Why the server cannot be used now" })),
+        },
+        { description: "For an MCP server over HTTP" },
+      ),
+    ),
     queuedCalls: Type.Integer({ minimum: 0 }),
     droppedAudioFrames: Type.Integer({ minimum: 0 }),
   },

@@ -50,9 +50,9 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
           <Button icon="pencil" onClick={() => setAsking("edit")}>
             {t("device.edit")}
           </Button>
-          {device.kind === "esp32" && (
+          {device.kind !== "process" && device.server?.configured !== true && (
             <Menu trigger={<IconButton icon="more" label={t("device.more")} />}>
-              {device.approval === "approved" ? (
+              {device.kind !== "esp32" ? null : device.approval === "approved" ? (
                 <MenuItem icon="lock" danger onSelect={() => setAsking("revoke")}>
                   {t("device.revoke")}
                 </MenuItem>
@@ -76,17 +76,18 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
   );
 }
 
+function kindText(t: ReturnType<typeof useI18n>["t"], { kind }: DeviceDetail): string | null {
+  if (kind === "http") return t("device.server");
+  if (kind === "endpoint") return t("device.provider");
+  return kind === "process" ? t("device.program") : null;
+}
+
 /** Board, firmware, transport and id. */
 function Facts({ device }: { readonly device: DeviceDetail }) {
   const { t } = useI18n();
   const facts: readonly (readonly [string, string | null])[] = [
-    [
-      t("device.board"),
-      device.board ??
-        (device.kind === "esp32"
-          ? null
-          : t(device.kind === "endpoint" ? "device.provider" : "device.program")),
-    ],
+    [t("device.board"), device.board ?? kindText(t, device)],
+    [t("device.serverAddress"), device.server?.origin ?? null],
     [t("device.firmware"), device.firmware],
     [t("device.transport"), device.transport],
     [t("device.id"), device.id === device.alias ? null : device.id],
@@ -120,11 +121,15 @@ function Presence({ device, label }: { readonly device: DeviceDetail; readonly l
   return (
     <span>
       {label}
-      {left !== null && (
-        <>
-          {" "}
-          (<Ago at={left.at} />: {left.reason})
-        </>
+      {typeof device.server?.problem === "string" ? (
+        <> ({device.server.problem})</>
+      ) : (
+        left !== null && (
+          <>
+            {" "}
+            (<Ago at={left.at} />: {left.reason})
+          </>
+        )
       )}
     </span>
   );

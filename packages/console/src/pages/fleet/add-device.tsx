@@ -12,6 +12,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ProblemNote, Warning } from "../../ui/problem.tsx";
+import { ServerSteps } from "./add-server.tsx";
 import { QrCode } from "./qr-code.tsx";
 
 interface StepsProps {
@@ -39,6 +40,14 @@ const kinds: readonly Kind[] = [
     lead: "add.virtualLead",
     Steps: VirtualSteps,
     isFor: ({ gateway, may }) => gateway.demo && may("admin"),
+  },
+  {
+    id: "server",
+    icon: "globe",
+    title: "add.server",
+    lead: "add.serverLead",
+    Steps: ServerSteps,
+    isFor: ({ may }) => may("admin"),
   },
   { id: "program", icon: "connect", title: "add.program", lead: "add.programLead", Steps: ProgramSteps },
 ];
@@ -99,7 +108,7 @@ function Kinds({
   const shown = offered.find(({ id }) => id === chosen) ?? offered[0];
   return (
     <div className="flex flex-col gap-5">
-      <div role="radiogroup" aria-label={t("add.kind")} className="grid gap-2 sm:grid-cols-3">
+      <div role="radiogroup" aria-label={t("add.kind")} className="grid gap-2 sm:grid-cols-2 lg:grid-cols-4">
         {offered.map(({ id, icon, title, lead }) => (
           <label
             key={id}

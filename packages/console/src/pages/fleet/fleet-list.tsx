@@ -24,6 +24,12 @@ const rowHeights: Readonly<Record<Density, number>> = { comfortable: 60, compact
 const columns =
   "grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 md:grid-cols-[auto_minmax(5rem,1.4fr)_minmax(4.5rem,1fr)_7rem_5.5rem] lg:grid-cols-[auto_minmax(7rem,1.4fr)_minmax(6rem,1fr)_5.5rem_3.5rem_7.5rem_6rem]";
 
+/** For a device without a board. */
+const kindNames: Readonly<Record<string, "device.program" | "device.server">> = {
+  process: "device.program",
+  http: "device.server",
+};
+
 interface FleetListProps {
   readonly devices: readonly Device[];
   readonly order: Order;
@@ -259,7 +265,7 @@ function FleetRow(props: {
         </span>
         <span className="hidden min-w-0 text-sm md:block">
           <span className="block truncate">
-            {device.board ?? t(device.kind === "process" ? "device.program" : "device.unknownBoard")}
+            {device.board ?? t(kindNames[device.kind] ?? "device.unknownBoard")}
             {compact && device.firmware !== null && <span className="text-soft"> {device.firmware}</span>}
           </span>
           {!compact && <span className="block truncate text-soft">{device.firmware ?? ""}</span>}

@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { type EndpointList, limits } from "@tendon/protocol";
+import { type EndpointList, endpointLimits, limits } from "@tendon/protocol";
 import { type WebSocket, WebSocketServer } from "ws";
 import {
   type Authentication,
@@ -29,7 +29,7 @@ import { SocketTransport } from "./socket-transport.ts";
 export interface Provider {
   readonly device: string | undefined;
   readonly connectedAt: number;
-  close(code: number, reason: string): void;
+  close(code: number, reason: string, deviceLeft: boolean): void;
 }
 
 export interface IncomingDependencies {
@@ -78,8 +78,8 @@ export class IncomingEndpoint {
     perMessageDeflate: false,
     maxPayload: limits.processLineBytes.max,
   });
-  readonly #callerPlaces = new SharedPool(limits.endpointCallers.max, "connections of voice servers");
-  readonly #providerPlaces = new SharedPool(limits.endpointProviders.max, "tool providers");
+  readonly #callerPlaces = new SharedPool(endpointLimits.callers.max, "connections of voice servers");
+  readonly #providerPlaces = new SharedPool(endpointLimits.providers.max, "tool providers");
   readonly #callers = new Set<Caller>();
   readonly #providers = new Map<Provider, Admitted>();
   readonly #stops: (() => void)[] = [];
@@ -94,7 +94,7 @@ export class IncomingEndpoint {
     this.#stops.push(
       tokens.onRevoked((id) => {
         for (const [provider, { principal }] of this.#providers)
-          if (principal.id === id) provider.close(1008, "the token was revoked or has expired");
+          if (principal.id === id) provider.close(1008, "the token was revoked or has expired", false);
       }),
     );
   }
@@ -176,7 +176,7 @@ export class IncomingEndpoint {
     this.#compatible?.stop();
     for (const stop of this.#stops) stop();
     for (const { transport } of this.#callers) transport.closeWith(1001, leaving);
-    for (const provider of this.#providers.keys()) provider.close(1001, leaving);
+    for (const provider of this.#providers.keys()) provider.close(1001, leaving, false);
   }
 
   #admit(request: IncomingMessage, from: string | undefined, side: "provider" | "agent"): Admitted {

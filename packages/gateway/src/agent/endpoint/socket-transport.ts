@@ -4,7 +4,7 @@
  * exactly the id of the request.
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-import { cleanLine, isObject, type JsonObject, limits, parseJson } from "@tendon/protocol";
+import { cleanLine, endpointLimits, isObject, type JsonObject, limits, parseJson } from "@tendon/protocol";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
@@ -123,7 +123,7 @@ export class SocketTransport implements Transport {
     const asker = isCall ? askerIn(params, this.#dependencies.deviceOfSerial) : undefined;
     const pending = { id, method, asker, continued: typeof params["cursor"] === "string" };
     try {
-      if (this.#pending.size >= limits.endpointRequests.max)
+      if (this.#pending.size >= endpointLimits.requests.max)
         throw new TendonError("rate_limited", "too many unanswered requests on this connection");
       // Peers send pings for ever.
       if (method !== "ping") this.#dependencies.spend();

@@ -2,7 +2,7 @@
  * Answers as voice agents can use them [END-4]: they read only the first text of a result, hosted ones accept 8,192 bytes
  * for a whole answer, and one client reads the reason of a failure from `error` only.
  */
-import { isObject, type JsonObject, limits } from "@tendon/protocol";
+import { endpointLimits, isObject, type JsonObject } from "@tendon/protocol";
 
 const mark = "…(cut)";
 
@@ -13,7 +13,7 @@ export function voiceResult(result: JsonObject): JsonObject {
   if (texts.length === 0 && structuredContent !== undefined) texts.push(JSON.stringify(structuredContent));
   const whole = [...texts, ...content.flatMap((block) => sentenceFor(block) ?? [])].join("\n");
   const isError = result["isError"] === true;
-  const { max } = limits.endpointAnswerBytes;
+  const { max } = endpointLimits.answerBytes;
   // The text of a failure is there twice.
   const text = cutText(whole === "" ? "OK" : whole, isError ? max / 2 : max);
   const plain = { content: [{ type: "text", text }], isError };

@@ -18,7 +18,7 @@ import { actorOf, DeviceParams } from "./route-parts.ts";
 
 export function deviceRoutes(
   http: Http,
-  { services, provisioning, audit, eraseHistory }: RestDependencies,
+  { services, provisioning, audit, eraseHistory, httpDevices }: RestDependencies,
 ): void {
   http.get(
     "/devices",
@@ -44,7 +44,11 @@ export function deviceRoutes(
         response: { 200: DeviceDetail, ...failures },
       },
     },
-    (request) => services.fleet.inspect(request.principal, request.params.device),
+    async (request) => {
+      const detail = await services.fleet.inspect(request.principal, request.params.device);
+      const server = detail.kind === "http" ? await httpDevices.view(detail.id) : undefined;
+      return { ...detail, ...(server === undefined ? {} : { server }) };
+    },
   );
   http.patch(
     "/devices/:device",
@@ -92,6 +96,8 @@ export function deviceRoutes(
       const { id, alias } = nameOf(services, principal, params.device);
       const { history = false } = query;
       try {
+        if (services.fleet.visible(principal, id) && services.fleet.find(principal, id).kind === "http")
+          await httpDevices.remove(principal, id);
         await provisioning.decisions.remove(principal, params.device);
       } catch (error) {
         // A device that was deleted before may still have calls, and names in the audit.

@@ -5,6 +5,7 @@ import type { Audit } from "../../audit/audit.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
+import type { HttpDevices } from "../../http-devices/http-devices.ts";
 import { named } from "../../named-routes.ts";
 import type { DeviceCredentials, Provisioning } from "../../provisioning/provisioning.ts";
 import type { Console } from "../console/console.ts";
@@ -22,6 +23,7 @@ import { eventRoutes } from "./events.ts";
 import { firmwareRoutes } from "./firmware.ts";
 import { fleetRoutes } from "./fleet.ts";
 import { functionRoutes } from "./functions.ts";
+import { httpDeviceRoutes } from "./http-devices.ts";
 import { provisioningRoutes } from "./provisioning.ts";
 import { rpcRoutes } from "./rpc.ts";
 import { tokenRoutes } from "./tokens.ts";
@@ -39,6 +41,7 @@ export interface RestDependencies {
   readonly audit: Audit;
   readonly webhooks: Webhooks;
   readonly endpoints: Pick<Endpoints, "list">;
+  readonly httpDevices: HttpDevices;
   readonly settings: readonly SettingView[];
   /** Deletes what is kept about a device that was deleted: its calls, events, photos, frames and stored answers. */
   readonly eraseHistory: (device: string) => Promise<void>;
@@ -61,6 +64,7 @@ export async function restRoutes(http: Http, dependencies: RestDependencies): Pr
       next();
     });
     deviceRoutes(routes, dependencies);
+    httpDeviceRoutes(routes, dependencies);
     provisioningRoutes(routes, dependencies);
     callRoutes(routes, dependencies.services);
     controlRoutes(routes, dependencies.services);

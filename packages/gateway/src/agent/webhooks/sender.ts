@@ -4,11 +4,11 @@
  */
 import http from "node:http";
 import https from "node:https";
-import type { LookupFunction } from "node:net";
 import { webhookLimits } from "@tendon/protocol";
+import { lookupOf, type ResolvedAddress } from "../../checked-addresses.ts";
 import type { Clock, Timer } from "../../clock.ts";
 import { version } from "../../version.ts";
-import { type ResolvedAddress, TargetRefused, type Targets } from "./targets.ts";
+import { TargetRefused, type Targets } from "./targets.ts";
 
 export interface SendResult {
   readonly ok: boolean;
@@ -168,15 +168,6 @@ export class Sender {
 
 class StaleConnection extends Error {
   override readonly name = "StaleConnection";
-}
-
-/** Connects to the addresses that were checked, without resolving the name again. */
-function lookupOf(addresses: readonly ResolvedAddress[]): LookupFunction {
-  return (_hostname, options, callback) => {
-    const [first] = addresses;
-    if (options.all === true) callback(null, [...addresses]);
-    else callback(null, first?.address ?? "", first?.family);
-  };
 }
 
 async function abortable<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {

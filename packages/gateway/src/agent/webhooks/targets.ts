@@ -3,24 +3,16 @@
  * connection, and the connection goes to the addresses that were checked, so that a changed DNS record cannot lead to
  * the gateway's own network.
  */
-import { lookup } from "node:dns/promises";
 import ipaddr from "ipaddr.js";
 import { type AllowedHost, readAllowedHost } from "../../access-settings.ts";
+import { ipOf, isPublic, type Resolve, type ResolvedAddress, resolveByDns } from "../../checked-addresses.ts";
 import { TendonError } from "../../errors.ts";
-
-export interface ResolvedAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
-export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 
 /** A target that must not be contacted. */
 export class TargetRefused extends Error {
   override readonly name = "TargetRefused";
 }
 
-const resolveByDns: Resolve = async (hostname) => await lookup(hostname, { all: true });
 const localName = /(?:^|\.)localhost\.?$/;
 
 export class Targets {
@@ -82,13 +74,4 @@ export class Targets {
 
 function refused(message: string): TendonError {
   return new TendonError("bad_request", `/url ${message}`);
-}
-
-function isPublic(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-  return ip.range() === "unicast";
-}
-
-function ipOf(hostname: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
-  return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined;
 }

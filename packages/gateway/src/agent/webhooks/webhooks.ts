@@ -17,6 +17,7 @@ import {
   webhookLimits,
 } from "@tendon/protocol";
 import { type Principal, requireEveryDevice, requireScope } from "../../access/access.ts";
+import type { Resolve } from "../../checked-addresses.ts";
 import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
@@ -27,7 +28,7 @@ import { makeMessageId, testBody } from "./message.ts";
 import { OwnedWebhooks } from "./owned-webhooks.ts";
 import { noSecret, Sender } from "./sender.ts";
 import { makeSecret, signedHeaders } from "./signature.ts";
-import { type Resolve, Targets } from "./targets.ts";
+import { Targets } from "./targets.ts";
 
 export interface WebhooksDependencies {
   readonly clock: Clock;

@@ -24,6 +24,7 @@ import { addFirmwareTags } from "./0016-firmware-tags.ts";
 import { createSignInCodes } from "./0017-sign-in-codes.ts";
 import { createWebhooks } from "./0018-webhooks.ts";
 import { createQueuedCalls } from "./0019-queued-calls.ts";
+import { createHttpDevices } from "./0020-http-devices.ts";
 
 export interface Migration {
   readonly name: string;
@@ -51,4 +52,5 @@ export const migrations: readonly Migration[] = [
   { name: "sign-in codes", run: createSignInCodes },
   { name: "webhooks", run: createWebhooks },
   { name: "queued calls", run: createQueuedCalls },
+  { name: "http devices", run: createHttpDevices },
 ];
