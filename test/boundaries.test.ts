@@ -31,6 +31,7 @@ const leaves = [
   "addresses",
   "batch",
   "checked-addresses",
+  "endpoint-settings",
   "errors",
   "clock",
   "cursor",

@@ -103,6 +103,7 @@ async function addActivity(shared: SharedConsole, upstream: Upstream): Promise<r
     "/guides",
     "/tokens",
     "/webhooks",
+    "/voice-agents",
     "/audit",
     "/settings",
     "/tokenz",

@@ -76,6 +76,16 @@ describe("tendon token revoke", () => {
     expect((await run(["token", "revoke", "twin"], { cwd })).stdout).toContain(two.id);
   });
 
+  it("creates a token for the MCP endpoint with --endpoint, which excludes --scope", async () => {
+    const made = await run(["token", "create", "pipes", "--endpoint", "--json"], { cwd });
+    expect(JSON.parse(made.stdout)).toMatchObject({ scopes: ["endpoint", "read", "call"] });
+    const both = await run(["token", "create", "x", "--endpoint", "--scope", "read"], { cwd });
+    expect([both.code, both.stderr]).toEqual([
+      2,
+      expect.stringContaining("Use either --endpoint or --scope"),
+    ]);
+  });
+
   it("leaves the name of another machine's `mcp` token alone", async () => {
     const { token } = await make("mcp");
     expect((await run(["doctor", "--create-token"], { cwd })).stdout).toContain("mcp-token is valid");

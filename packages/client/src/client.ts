@@ -18,6 +18,7 @@ import type {
   DeviceDetail,
   DeviceList,
   DeviceQuery,
+  EndpointList,
   FleetReply,
   FleetTarget,
   GatewayEvent,
@@ -137,6 +138,11 @@ export class TendonClient {
 
   readonly audit = {
     list: (query: Given<AuditQuery> = {}) => this.#get<AuditList>("/audit", query),
+  };
+
+  readonly endpoints = {
+    /** The MCP endpoints of voice agents. Addresses are never shown. */
+    list: () => this.#get<EndpointList>("/endpoints"),
   };
 
   readonly webhooks = {

@@ -131,8 +131,9 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     started,
   });
   let homeAssistant: HomeAssistant | undefined;
-  const console = await openRoutes(http, {
+  const { console, endpoints } = await openRoutes(http, {
     ...modules,
+    config,
     foundation,
     devices: devices.webSocket,
     httpDevices: devices.http,
@@ -162,6 +163,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     cut: (id, reason) => liveness.disconnect(id, reason),
   });
   await listen(http, config.http);
+  started.push(() => endpoints.stop());
+  endpoints.start();
   const url = addresses().local;
   const removeRunFile = writeRunFile(config, {
     url,

@@ -49,6 +49,7 @@ export {
   ToolList,
   ToolsQuery,
 } from "./api/device.ts";
+export { EndpointList, type EndpointView } from "./api/endpoint.ts";
 export { EventQuery, type EventType, eventTypes, GatewayEvent } from "./api/event.ts";
 export {
   boardPattern,
@@ -157,6 +158,7 @@ export {
   udpPacketBytes,
   writeUdpHeader,
 } from "./device/udp-packet.ts";
+export { endpointLimits } from "./endpoint-limits.ts";
 export { type ErrorCode, errorTitles, isErrorCode } from "./errors.ts";
 export { type ImageHeader, imageDigestBytes, namesBoard, readImage } from "./firmware/image.ts";
 export { isFirmwareVersion, isNewerFirmware } from "./firmware/version.ts";

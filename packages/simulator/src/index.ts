@@ -5,6 +5,14 @@
 export { chime } from "./chime.ts";
 export type { Clock } from "./clock.ts";
 export {
+  type BrokerEvent,
+  brokerFaults,
+  EndpointBroker,
+  McpPipe,
+  type PipeEvent,
+  pipeFaults,
+} from "./endpoint/endpoint.ts";
+export {
   ConnectError,
   SimulatorError,
   ToolsFileError,

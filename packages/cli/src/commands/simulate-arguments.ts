@@ -39,6 +39,26 @@ export function addSimulateCommand(program: Command): Command {
     .option("--fault <name...>", "simulate a fault; `--fault list` describes each")
     .option("--json", "print JSON")
     .action(async (options) => (await import("./simulate-voice-server.ts")).simulateVoiceServer(options));
+  simulate
+    .command("endpoint-broker")
+    .description("Run the MCP endpoint of a hosted voice agent, for agents.endpoints.")
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--port <number>", "port to listen on, 0 for any free one", wholeNumber, 8004)
+    .option("--agent-token <token>", "the token in the address (default: a JWT for a year)")
+    .option("--call-tool <name>", "tool to call when a server has listed it")
+    .option("--args <json>", "arguments of that call, as JSON")
+    .option("--fault <name...>", "simulate a fault; `--fault list` describes each")
+    .option("--json", "print JSON")
+    .action(async (options) => (await import("./simulate-endpoint.ts")).simulateBroker(options));
+
+  simulate
+    .command("mcp-pipe")
+    .description("Run a tool provider such as mcp_pipe.py, with a calculator, against an MCP endpoint.")
+    .argument("<url>", "address of the endpoint: ws://HOST:8000/mcp_endpoint/mcp/?token=TOKEN")
+    .option("--name <name>", "name of the MCP server, from which the device gets its id", "Calculator")
+    .option("--fault <name...>", "simulate a fault; `--fault list` describes each")
+    .option("--json", "print JSON")
+    .action(async (url, options) => (await import("./simulate-endpoint.ts")).simulatePipe(url, options));
 
   simulate
     .command("http-server")

@@ -7,16 +7,19 @@ import { readTarget, type TargetOptions } from "../target.ts";
 
 interface TokenOptions extends TargetOptions {
   readonly scope?: string[];
+  readonly endpoint?: boolean;
   readonly device?: string[];
   readonly tag?: string[];
   readonly expires?: string;
   readonly json?: boolean;
 }
 
-const knownScopes = ["read", "call", "call:user", "provision", "admin"];
+const knownScopes = ["read", "call", "call:user", "provision", "endpoint", "admin"];
 
 export async function createToken(name: string, options: TokenOptions): Promise<void> {
-  const scopes = options.scope ?? ["read", "call"];
+  if (options.endpoint === true && options.scope !== undefined)
+    throw new UsageError("Use either --endpoint or --scope: --endpoint grants endpoint, read and call.");
+  const scopes = options.scope ?? [...(options.endpoint === true ? ["endpoint"] : []), "read", "call"];
   const unknown = scopes.find((scope) => !knownScopes.includes(scope));
   if (unknown !== undefined) throw new UsageError(`Unknown scope ${unknown}. Use ${knownScopes.join(", ")}.`);
   if (options.expires !== undefined && Number.isNaN(Date.parse(options.expires))) {

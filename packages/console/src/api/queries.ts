@@ -37,6 +37,7 @@ export const keys = {
   tokens: ["tokens"] as const,
   audit: ["audit"] as const,
   webhooks: ["webhooks"] as const,
+  endpoints: ["endpoints"] as const,
   deliveries: (id: string) => ["webhooks", id] as const,
   conversations: ["conversations"] as const,
   firmware: ["firmware"] as const,

@@ -27,6 +27,7 @@ export const administration = {
   "tokens.scope.call": "Call the tools that agents may use",
   "tokens.scope.call:user": "Call user-only tools, such as restart, and decide approvals",
   "tokens.scope.provision": "Approve, import and provision devices",
+  "tokens.scope.endpoint": "Connect to the MCP endpoint of this gateway, with the token in the address",
   "tokens.scope.admin": "Everything, including tokens, firmware and the audit",
   "tokens.scopeMissing": "Choose at least one.",
   "tokens.devices": "On which devices",

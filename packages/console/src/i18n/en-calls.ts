@@ -18,6 +18,7 @@ export const calls = {
   "call.via.mcp": "MCP",
   "call.via.mqtt": "MQTT",
   "call.via.voice": "Voice server of this device",
+  "call.via.endpoint": "Voice agent (MCP endpoint)",
   "call.automatic": "Automatic status read by an open console page",
   "call.client": "Client",
   "call.address": "Address",

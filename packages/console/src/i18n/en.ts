@@ -1,6 +1,7 @@
 import { administration } from "./en-administration.ts";
 import { calls } from "./en-calls.ts";
 import { device } from "./en-device.ts";
+import { endpoints } from "./en-endpoints.ts";
 import { errors } from "./en-errors.ts";
 import { firmware } from "./en-firmware.ts";
 import { fleet } from "./en-fleet.ts";
@@ -21,6 +22,7 @@ export const en = {
   ...firmware,
   ...administration,
   ...webhooks,
+  ...endpoints,
   "action.cancel": "Cancel",
   "action.copy": "Copy",
   "action.copied": "Copied",

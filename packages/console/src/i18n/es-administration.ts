@@ -31,6 +31,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "tokens.scope.call:user":
     "Llamar a herramientas solo para personas, como reiniciar, y decidir aprobaciones",
   "tokens.scope.provision": "Aprobar, importar y aprovisionar dispositivos",
+  "tokens.scope.endpoint": "Conectarse al punto de acceso MCP de esta pasarela, con el token en la dirección",
   "tokens.scope.admin": "Todo, incluidos los tokens, el firmware y la auditoría",
   "tokens.scopeMissing": "Elija al menos uno.",
   "tokens.devices": "En qué dispositivos",

@@ -19,6 +19,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "call.via.mcp": "MCP",
   "call.via.mqtt": "MQTT",
   "call.via.voice": "Servidor de voz de este dispositivo",
+  "call.via.endpoint": "Agente de voz (punto de acceso MCP)",
   "call.automatic": "Lectura automática de una página abierta de la consola",
   "call.client": "Cliente",
   "call.address": "Dirección",

@@ -1,6 +1,7 @@
 import { administration } from "./es-administration.ts";
 import { calls } from "./es-calls.ts";
 import { device } from "./es-device.ts";
+import { endpoints } from "./es-endpoints.ts";
 import { errors } from "./es-errors.ts";
 import { firmware } from "./es-firmware.ts";
 import { fleet } from "./es-fleet.ts";
@@ -21,6 +22,7 @@ export const es: Catalogue = {
   ...firmware,
   ...administration,
   ...webhooks,
+  ...endpoints,
   "action.cancel": "Cancelar",
   "action.copy": "Copiar",
   "action.copied": "Copiado",

@@ -30,6 +30,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "tokens.scope.call": "Gọi các công cụ dành cho tác tử",
   "tokens.scope.call:user": "Gọi công cụ chỉ dành cho người dùng, như khởi động lại, và quyết định phê duyệt",
   "tokens.scope.provision": "Phê duyệt, nhập và cấp phát thiết bị",
+  "tokens.scope.endpoint": "Kết nối tới điểm cuối MCP của gateway này, token nằm trong địa chỉ",
   "tokens.scope.admin": "Mọi quyền, gồm cả token, firmware và nhật ký quản trị",
   "tokens.scopeMissing": "Hãy chọn ít nhất một mục.",
   "tokens.devices": "Trên thiết bị nào",

@@ -19,6 +19,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "call.via.mcp": "MCP",
   "call.via.mqtt": "MQTT",
   "call.via.voice": "Máy chủ thoại của thiết bị này",
+  "call.via.endpoint": "Trợ lý giọng nói (điểm cuối MCP)",
   "call.automatic": "Trang bảng điều khiển đang mở tự đọc trạng thái",
   "call.client": "Máy khách",
   "call.address": "Địa chỉ",

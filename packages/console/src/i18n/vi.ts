@@ -2,6 +2,7 @@ import type { Catalogue } from "./i18n.tsx";
 import { administration } from "./vi-administration.ts";
 import { calls } from "./vi-calls.ts";
 import { device } from "./vi-device.ts";
+import { endpoints } from "./vi-endpoints.ts";
 import { errors } from "./vi-errors.ts";
 import { firmware } from "./vi-firmware.ts";
 import { fleet } from "./vi-fleet.ts";
@@ -21,6 +22,7 @@ export const vi: Catalogue = {
   ...firmware,
   ...administration,
   ...webhooks,
+  ...endpoints,
   "action.cancel": "Hủy",
   "action.copy": "Sao chép",
   "action.copied": "Đã sao chép",

@@ -27,6 +27,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "tokens.scope.call": "调用智能体可用的工具",
   "tokens.scope.call:user": "调用仅供人使用的工具（例如重启），并处理审批",
   "tokens.scope.provision": "批准、导入和配置设备",
+  "tokens.scope.endpoint": "连接本网关的 MCP 接入点（令牌在地址中）",
   "tokens.scope.admin": "全部权限，包括令牌、固件和审计",
   "tokens.scopeMissing": "请至少选择一项。",
   "tokens.devices": "适用于哪些设备",

@@ -19,6 +19,7 @@ export const calls: Readonly<Record<keyof typeof en, string>> = {
   "call.via.mcp": "MCP",
   "call.via.mqtt": "MQTT",
   "call.via.voice": "此设备的语音服务器",
+  "call.via.endpoint": "语音智能体（MCP 接入点）",
   "call.automatic": "打开的控制台页面自动读取状态",
   "call.client": "客户端",
   "call.address": "地址",

@@ -2,6 +2,7 @@ import type { Catalogue } from "./i18n.tsx";
 import { administration } from "./zh-administration.ts";
 import { calls } from "./zh-calls.ts";
 import { device } from "./zh-device.ts";
+import { endpoints } from "./zh-endpoints.ts";
 import { errors } from "./zh-errors.ts";
 import { firmware } from "./zh-firmware.ts";
 import { fleet } from "./zh-fleet.ts";
@@ -21,6 +22,7 @@ export const zh: Catalogue = {
   ...firmware,
   ...administration,
   ...webhooks,
+  ...endpoints,
   "action.cancel": "取消",
   "action.copy": "复制",
   "action.copied": "已复制",

@@ -30,6 +30,7 @@ const places: readonly Place[] = [
   { to: consolePaths.guides, icon: "guides", label: "nav.guides" },
   administration(consolePaths.tokens, "key", "nav.tokens"),
   administration(consolePaths.webhooks, "bell", "nav.webhooks"),
+  administration(consolePaths.voiceAgents, "voice", "nav.voiceAgents"),
   administration(consolePaths.audit, "audit", "nav.audit"),
   administration(consolePaths.settings, "settings", "nav.settings"),
   administration(consolePaths.firmware, "firmware", "nav.firmware"),

@@ -51,6 +51,9 @@ const pages = {
   [consolePaths.webhooks]: new Page(
     async () => (await import("../pages/webhooks/webhooks.tsx")).WebhooksPage,
   ),
+  [consolePaths.voiceAgents]: new Page(
+    async () => (await import("../pages/voice-agents/voice-agents.tsx")).VoiceAgentsPage,
+  ),
   [consolePaths.tokens]: new Page(async () => (await import("../pages/tokens/tokens.tsx")).TokensPage),
   [consolePaths.audit]: new Page(async () => (await import("../pages/audit/audit.tsx")).AuditPage),
   [consolePaths.settings]: new Page(

@@ -62,14 +62,22 @@ export class Authentication {
    * is an object that later requests with the same token share.
    */
   identify(token: string | undefined, from: string | undefined, connection?: object): Principal | undefined {
+    const { tokens } = this.#dependencies;
+    return this.admit(
+      () => (token === undefined ? undefined : tokens.identify(token, from, connection)),
+      from,
+    );
+  }
+
+  /** The same for credentials that are not a token; `find` returns their principal. */
+  admit(find: () => Principal | undefined, from: string | undefined): Principal | undefined {
     const now = this.#dependencies.clock.monotonic();
     // Only IPv6 addresses need `sourceOf`; skipping it for the others is faster.
     const address = from?.includes(":") === true ? sourceOf(from) : (from ?? "");
     const source = this.#sources.of(address);
     if (!this.#take("address", address, source.requests, now))
       throw this.#limited("address", source.requests, from);
-    const principal =
-      token === undefined ? undefined : this.#dependencies.tokens.identify(token, from, connection);
+    const principal = find();
     const guessing = source.failures.isEmpty(now);
     if (principal === undefined) {
       if (guessing) throw this.#limited("sign-in", source.failures, from);

@@ -1,7 +1,7 @@
 /** Principals and scopes. `admin` includes every other scope; no other scope implies another. */
 import { TendonError } from "../errors.ts";
 
-export type Scope = "read" | "call" | "call:user" | "provision" | "admin";
+export type Scope = "read" | "call" | "call:user" | "provision" | "endpoint" | "admin";
 
 /** The caller: a token, an app or a voice server. History and events show its name. */
 export interface Principal {

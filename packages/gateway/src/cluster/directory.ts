@@ -11,7 +11,7 @@ export interface Claim {
   /** The machine's name. */
   readonly node: string;
   readonly transport: string;
-  readonly kind: "esp32" | "process" | "http";
+  readonly kind: "esp32" | "process" | "http" | "endpoint";
   readonly hasTools: boolean;
   readonly connectedAt: number;
   /** What an MCP program offers beside its tools. */

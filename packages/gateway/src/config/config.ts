@@ -10,6 +10,7 @@ import { Compile } from "typebox/compile";
 import { Settings } from "typebox/system";
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import { checkAccess, checkWebhookHosts } from "../access-settings.ts";
+import { checkOutgoingEndpoints } from "../endpoint-settings.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { effectiveSettings, valueAt } from "./effective-settings.ts";
 import { checkHttpDevices } from "./http-device.ts";
@@ -76,7 +77,7 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
   const places = { file, lineOf: read.lineOf, envOf: fromEnv.nameOf };
   for (const error of allErrors(merged)) problems.push(...explainProblem(error, ConfigSchema, places));
   if (problems.length === 0) {
-    const { control, access, http, webhooks, devices } = merged as Config;
+    const { control, access, agents, http, webhooks, devices } = merged as Config;
     const found = [
       ...checkHttpDevices(devices.http, devices.stdio).map(({ place, message }) => ({
         place: [...place],
@@ -92,6 +93,10 @@ export function loadConfig(sources: ConfigSources): LoadedConfig {
           : [{ place: ["http", "allowedOrigins", String(index)], message: "must name a host" }],
       ),
       ...checkAccess(access).map(({ path: at, message }) => ({ place: ["access", ...at], message })),
+      ...checkOutgoingEndpoints(agents.endpoints).map(({ path: at, message }) => ({
+        place: ["agents", ...at],
+        message,
+      })),
       ...checkWebhookHosts(webhooks.allowHosts).map(({ path: at, message }) => ({
         place: ["webhooks", ...at],
         message,

@@ -5,6 +5,7 @@
 import { ActionMap, aliasPattern, limits, originPattern } from "@tendon/protocol";
 import Type, { type Static } from "typebox";
 import { AccessSettings, RateSettings } from "../access-settings.ts";
+import { EndpointSettings, OutgoingEndpoints } from "../endpoint-settings.ts";
 import { HomeAssistantSchema } from "./home-assistant.ts";
 import { HttpDeviceSchema } from "./http-device.ts";
 import { VoiceSchema } from "./voice.ts";
@@ -269,9 +270,11 @@ export const ConfigSchema = Type.Object(
           default: 900_000,
           description: "Time that the tools of an offline device stay in lists, in ms",
         }),
+        endpoints: OutgoingEndpoints,
       },
       strict,
     ),
+    endpoint: EndpointSettings,
     limits: RateSettings,
     control: Type.Object(
       {

@@ -29,7 +29,7 @@ export interface McpSubscriptions {
 /** One connection of one device, over any transport and protocol, as the rest of the gateway sees it. */
 export interface DeviceSession {
   readonly deviceId: string;
-  readonly kind: "esp32" | "process" | "http";
+  readonly kind: "esp32" | "process" | "http" | "endpoint";
   readonly transport: string;
   readonly sessionId: string;
   /** Whether it offers tools. */

@@ -10,6 +10,7 @@ export type { CallLane } from "./call-lanes.ts";
 export { CloseGrace } from "./close-grace.ts";
 export type { DeviceInfo, DeviceSession, McpCapabilities, SessionOwner } from "./device-session.ts";
 export { drainBoards } from "./drain-boards.ts";
+export { EndpointSession } from "./endpoint-session.ts";
 export { FrameLog } from "./frame-log.ts";
 export { withoutKey, withoutSpeech } from "./frame-masking.ts";
 export { HttpDevice } from "./http-device.ts";

@@ -49,8 +49,12 @@ export type Failure =
 /** The connections to one server. */
 export interface McpLink {
   readonly era: McpEra;
+  /** How long the server may take for its first answer, if it is more than for others. */
+  readonly startMs?: number;
   open(sdk: McpSdk): McpConnection;
   failureOf(error: unknown): Failure;
+  /** The server has introduced itself. Comes before its tools. */
+  introduced?(serverName: string | undefined): Promise<void>;
   /** The server cannot be set up. Ends the session. */
   setupFailed(error: unknown): void;
   /** The stream of changes has ended, and nothing else has. */
@@ -287,10 +291,11 @@ export class McpDialect implements Dialect {
       this.#questions.ask({ method, params }, this.#running, mcpReq.signal);
     client.fallbackNotificationHandler = async ({ method, params }) => this.#notified(client, method, params);
     const connection = this.#link.open(sdk);
-    await client.connect(connection, { timeout: stepTimeoutMs });
+    await client.connect(connection, { timeout: this.#link.startMs ?? stepTimeoutMs });
     // Set together and without a wait before them, so that a request never gets the id of the other connection.
     this.#connection = connection;
     this.#client = client;
+    await this.#link.introduced?.(client.getServerVersion()?.name);
     const watched = this.#watch?.stop() ?? [];
     const watch = new McpWatch(client, this.#link.watchLost?.bind(this.#link));
     await watch.start(watched);

@@ -1,6 +1,6 @@
 /**
- * One connection to a program that is a device: a run of a process [PRC-1…8], or an MCP server over HTTP [HTD-1]. The
- * program speaks a dialect (JSON lines or standard MCP). This class has what all share: one call at a time, deadlines,
+ * One connection to a program that is a device: a run of a process [PRC-1…8], an MCP server over HTTP [HTD-1], or
+ * a tool provider that has connected to the gateway [END-11]. The program speaks a dialect (JSON lines or standard MCP). This class has what all share: one call at a time, deadlines,
  * presence, limits. Subclasses have the transport.
  */
 import { randomUUID } from "node:crypto";
@@ -55,12 +55,12 @@ export abstract class ProgramSession implements DeviceSession {
   readonly hasTools = true;
   readonly droppedAudioFrames = 0;
   readonly sessionId = randomUUID();
-  readonly deviceId: string;
   readonly connectedAt: number;
   protected readonly intake: Intake;
   protected abstract readonly dialect: Dialect;
   readonly #dependencies: ProgramSessionDependencies;
   readonly #requests: Requests;
+  #deviceId: string;
   #lastLine: number;
   #state: "starting" | "ready" | "closed" = "starting";
   readonly #pace: ListingPace;
@@ -70,7 +70,7 @@ export abstract class ProgramSession implements DeviceSession {
 
   constructor(dependencies: ProgramSessionDependencies) {
     this.#dependencies = dependencies;
-    this.deviceId = dependencies.deviceId;
+    this.#deviceId = dependencies.deviceId;
     this.connectedAt = dependencies.clock.now();
     this.#lastLine = dependencies.clock.monotonic();
     this.intake = new Intake(dependencies.clock, programRates, {
@@ -102,6 +102,10 @@ export abstract class ProgramSession implements DeviceSession {
   /** Why the session ends if a request cannot be sent. */
   protected abstract readonly sendFailure: string;
   abstract close(closeCode: number, reason: string, deviceLeft?: boolean): void;
+
+  get deviceId(): string {
+    return this.#deviceId;
+  }
 
   get events(): Events {
     return this.#dependencies.events;
@@ -251,6 +255,11 @@ export abstract class ProgramSession implements DeviceSession {
     this.#frame = this.record("in", text);
     handle();
     this.#frame = undefined;
+  }
+
+  /** The program's id became known after it had connected. Comes before `ready`. */
+  protected identified(deviceId: string): void {
+    this.#deviceId = deviceId;
   }
 
   /** The program has shown that it is there. */

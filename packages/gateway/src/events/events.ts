@@ -18,6 +18,7 @@ import type {
 } from "./event-types.ts";
 import type { Metrics } from "./metrics.ts";
 
+export { EndpointEvents } from "./endpoint-events.ts";
 export type { Missed } from "./event-buffer.ts";
 export { storedEventLog } from "./event-log.ts";
 export type { FinishedCall } from "./event-types.ts";

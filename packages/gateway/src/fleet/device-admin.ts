@@ -112,7 +112,7 @@ export class DeviceAdmin {
   async remove(principal: Principal, reference: string): Promise<void> {
     const record = this.#dependencies.devices.require(principal, reference);
     requireScope(principal, "admin");
-    if (record.kind !== "http") refuseProgram(record);
+    if (record.kind === "process") refuseProgram(record);
     await this.#dependencies.store.ping();
     // First, because clients do not get events of a device that is gone.
     await this.#dependencies.cancelCalls(record.id);

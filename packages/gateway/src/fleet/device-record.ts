@@ -8,7 +8,7 @@ import { type CredentialPair, restoredPair, storedPair } from "./credential-pair
 import type { DeviceHandle, Inspection } from "./device-handle.ts";
 import type { AssignedName, Names } from "./names.ts";
 import { differing, type PendingWrites } from "./pending-writes.ts";
-import { adminFields, lastDisconnectOf } from "./stored-fields.ts";
+import { adminFields, kindOf, lastDisconnectOf } from "./stored-fields.ts";
 import { vitalsOf } from "./vitals.ts";
 
 /** One device, connected or not. */
@@ -57,8 +57,7 @@ export class DeviceRecord {
 
   /** The device as the store has it. */
   static restored(stored: StoredDevice, names: Names, node: string): DeviceRecord {
-    const kind = stored.kind === "process" || stored.kind === "http" ? stored.kind : "esp32";
-    const record = new DeviceRecord(stored.id, kind, names, node, stored.createdAt);
+    const record = new DeviceRecord(stored.id, kindOf(stored), names, node, stored.createdAt);
     record.#apply(stored);
     record.#lastDisconnect = lastDisconnectOf(stored);
     record.#mcp = true;
@@ -169,6 +168,11 @@ export class DeviceRecord {
 
   tag(tags: readonly string[]): void {
     this.#settings = { ...this.#settings, tags: [...new Set(tags)] };
+  }
+
+  /** Only imported devices have one. */
+  get serial(): string | undefined {
+    return this.#row?.serial;
   }
 
   get board(): string | undefined {

@@ -1,5 +1,12 @@
 /** What a record takes from its stored row. */
+import type { DeviceSession } from "../device/device.ts";
 import type { StoredDevice } from "../store/store.ts";
+
+const programKinds = ["process", "http", "endpoint"] as const;
+
+export function kindOf(stored: StoredDevice): DeviceSession["kind"] {
+  return programKinds.find((kind) => kind === stored.kind) ?? "esp32";
+}
 
 /** A device seen after its last recorded disconnect was online when the previous run of the gateway was killed. */
 export function lastDisconnectOf({

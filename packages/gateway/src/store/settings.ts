@@ -60,6 +60,18 @@ export class Settings {
       .execute();
   }
 
+  /** Sets the value if it is still `expected`. Returns true only for the caller that set it. */
+  async exchange(key: string, expected: unknown, value: unknown): Promise<boolean> {
+    const { value: text, changed_at } = this.#row(key, value);
+    const { numUpdatedRows } = await this.#db
+      .updateTable("tendon_settings")
+      .set({ value: text, changed_at })
+      .where("key", "=", key)
+      .where("value", "=", toJson(expected))
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
   async remove(key: string): Promise<void> {
     await this.#db.deleteFrom("tendon_settings").where("key", "=", key).execute();
   }

@@ -8,7 +8,7 @@ import type { Logger } from "pino";
 import { type Certificate, openCertificate } from "../agent/agent.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import type { Config } from "../config/config.ts";
-import { Events, Metrics, storedEventLog } from "../events/events.ts";
+import { EndpointEvents, Events, Metrics, storedEventLog } from "../events/events.ts";
 import { createLogger } from "../logging.ts";
 import { deviceSecretOf } from "../provisioning/provisioning.ts";
 import {
@@ -50,6 +50,7 @@ export interface Foundation {
   readonly nodeId: string;
   readonly metrics: Metrics;
   readonly events: Events;
+  readonly endpointEvents: EndpointEvents;
   readonly certificate: Certificate | undefined;
   readonly store: Store;
   readonly cluster: JoinedCluster | undefined;
@@ -114,6 +115,7 @@ export async function openFoundation(
     nodeId,
     metrics,
     events,
+    endpointEvents: new EndpointEvents(log, metrics),
     certificate,
     store,
     cluster,

@@ -6,6 +6,7 @@ import type { Addresses } from "../addresses.ts";
 import {
   type Console,
   docsRoutes,
+  type Endpoints,
   type Http,
   mcpRoutes,
   nodeList,
@@ -16,6 +17,7 @@ import {
   type Webhooks,
 } from "../agent/agent.ts";
 import type { Audit } from "../audit/audit.ts";
+import type { Config } from "../config/config.ts";
 import { CloseGrace, type FrameLog, type WebSocketDevices } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { OpenedFirmware } from "../firmware/firmware.ts";
@@ -26,10 +28,12 @@ import type { DeviceCredentials, OpenedProvisioning, OtaSettings } from "../prov
 import type { OpenedVision } from "../vision/vision.ts";
 import { clusterVoiceSessions, type OpenedVoice } from "../voice/voice.ts";
 import { openConsole } from "./console.ts";
+import { openEndpoints } from "./endpoints.ts";
 import type { Foundation } from "./foundation.ts";
 import type { MqttTransport } from "./mqtt.ts";
 
 export interface RouteDependencies {
+  readonly config: Config;
   readonly foundation: Foundation;
   readonly services: Services;
   readonly tokens: Tokens;
@@ -56,10 +60,15 @@ export interface RouteDependencies {
   readonly shutdown: () => { readonly stopping: boolean; readonly rejecting: boolean };
 }
 
+export interface OpenedRoutes {
+  readonly console: Console;
+  readonly endpoints: Endpoints;
+}
+
 const devicePaths = new Set(["/xiaozhi/v1/", "/xiaozhi/v1"]);
 const mqttPaths = new Set(["/mqtt", "/mqtt/"]);
 
-export async function openRoutes(http: Http, dependencies: RouteDependencies): Promise<Console> {
+export async function openRoutes(http: Http, dependencies: RouteDependencies): Promise<OpenedRoutes> {
   const { foundation, services, tokens, authentication, provisioning, firmware, voice, mqtt } = dependencies;
   const { clock, metrics, events, store, cluster, certificate, node, nodeId, idPrefix, stateKey } =
     foundation;
@@ -85,7 +94,12 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     metrics,
     events,
     authentication: console.authentication,
-    warnings: () => attentionOf({ certificate: certificate?.warning(), clock: cluster?.health.warning() }),
+    warnings: () =>
+      attentionOf({
+        certificate: certificate?.warning(),
+        clock: cluster?.health.warning(),
+        endpoints: endpoints.warning(),
+      }),
     measure(metrics) {
       metrics.devicesOnline.set(services.fleet.sessions().length);
       metrics.certificateExpiry.set((certificate?.expiresAt ?? 0) / 1_000);
@@ -100,6 +114,18 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     await dependencies.vision.routes(boards);
   };
   await http.register(named("boards", register));
+  const hub = await mcpRoutes(http, {
+    authentication: console.authentication,
+    services,
+    tokens,
+    events,
+    clock,
+    idPrefix,
+    stateKey,
+    reportFault: dependencies.reportFault,
+  });
+  const endpoints = openEndpoints(dependencies, hub);
+  endpoints.routes(http);
   const startedAt = clock.now();
   await restRoutes(http, {
     clock,
@@ -108,6 +134,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     tokens,
     audit,
     webhooks: dependencies.webhooks,
+    endpoints,
     httpDevices: dependencies.httpDevices,
     settings: dependencies.settings,
     eraseHistory: dependencies.eraseHistory,
@@ -120,25 +147,15 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     balanceNodes: async () => (await cluster?.balance()) ?? [],
     nodes: () => nodeList({ cluster: cluster?.cluster, store, services, node, nodeId, startedAt }),
   });
-  const { reportFault } = dependencies;
-  await mcpRoutes(http, {
-    authentication: console.authentication,
-    services,
-    tokens,
-    events,
-    clock,
-    idPrefix,
-    stateKey,
-    reportFault,
-  });
   http.server.on("upgrade", (request, socket, head) => {
     const path = (request.url ?? "").split("?")[0] ?? "";
     if (devicePaths.has(path)) dependencies.devices.upgrade(request, socket, head);
+    else if (endpoints.upgrade(request, socket, head)) return;
     else if (mqttPaths.has(path) && !dependencies.shutdown().rejecting && mqtt.upgrade(request, socket, head))
       return;
     else refuseOnSocket(socket, new TendonError("not_found", "there is no WebSocket at this address"));
   });
-  return console;
+  return { console, endpoints };
 }
 
 /** The parts with a warning. */

@@ -169,8 +169,9 @@ const Phase = Type.Enum(["away", "checks", "queue", "device", "picture"], {
 export type CallPhase = Static<typeof Phase>;
 
 export const CallOrigin = Type.Object({
-  via: Type.Enum(["rest", "console", "mcp", "mqtt", "voice"], {
-    description: "The interface of the caller. voice: the voice server of the device itself",
+  via: Type.Enum(["rest", "console", "mcp", "mqtt", "voice", "endpoint"], {
+    description:
+      "The interface of the caller. voice: the voice server of the device itself. endpoint: a voice agent, over an MCP endpoint",
   }),
   client: Type.Optional(Type.String({ description: "The client program, as it names itself" })),
   address: Type.Optional(
@@ -178,6 +179,19 @@ export const CallOrigin = Type.Object({
   ),
   automatic: Type.Optional(Type.Boolean({ description: "An open console page made the call automatically" })),
   request: Type.Optional(Type.String({ description: "The console page's own id of its request" })),
+  asker: Type.Optional(
+    Type.Object(
+      {
+        device: Type.Optional(
+          Type.String({ description: "The device of this gateway that has the serial number" }),
+        ),
+        serialNumber: Type.Optional(Type.String()),
+        clientId: Type.Optional(Type.String({ description: "Its first characters only: it is a secret" })),
+        agentId: Type.Optional(Type.String()),
+      },
+      { description: "What a voice agent says about the board that it talks with" },
+    ),
+  ),
 });
 export type CallOrigin = Static<typeof CallOrigin>;
 

@@ -3,7 +3,7 @@
  * imports one of those loads the library that builds them.
  */
 
-export const scopes = ["read", "call", "call:user", "provision", "admin"] as const;
+export const scopes = ["read", "call", "call:user", "provision", "endpoint", "admin"] as const;
 
 export const auditActions = [
   "session.open",

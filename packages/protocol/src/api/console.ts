@@ -13,6 +13,7 @@ export const consolePaths = {
   connect: "/connect",
   tokens: "/tokens",
   webhooks: "/webhooks",
+  voiceAgents: "/voice-agents",
   audit: "/audit",
   settings: "/settings",
   guides: "/guides",

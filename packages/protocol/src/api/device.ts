@@ -22,9 +22,12 @@ const deviceFields = {
   id: Type.String({ description: "The device's id, a MAC address for boards" }),
   alias: Type.String({ description: "The short, unique name for people and agents" }),
   name: Type.String({ description: "The board's name and the end of its id, for display" }),
-  kind: Type.String({ description: "esp32, process for a program, or http for an MCP server over HTTP" }),
+  kind: Type.String({
+    description:
+      "esp32, process for a program, http for an MCP server over HTTP, or endpoint for a tool provider that connects to the gateway",
+  }),
   transport: OrNull(
-    Type.String({ description: "websocket, mqtt, stdio or http; the last one while offline" }),
+    Type.String({ description: "websocket, mqtt, stdio, http or endpoint; the last one while offline" }),
   ),
   online: Type.Boolean(),
   approval: Type.Enum(["approved", "revoked", "none"], {

@@ -25,6 +25,11 @@ export function CallFacts({ trace }: { readonly trace: CallTrace }) {
           </Fact>
         )}
         {origin?.address !== undefined && <Fact name={t("call.address")}>{origin.address}</Fact>}
+        {origin?.asker !== undefined && (
+          <Fact name={t("call.askedBy")}>
+            {origin.asker.device ?? origin.asker.serialNumber ?? origin.asker.agentId ?? ""}
+          </Fact>
+        )}
         {trace.expiresAt !== null && <Fact name={t("call.waited")}>{duration(awayMs(trace))}</Fact>}
         {trace.expiresAt !== null && !ran && (
           <Fact name={t("call.expires")}>

@@ -52,7 +52,7 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
           </Button>
           {device.kind !== "process" && device.server?.configured !== true && (
             <Menu trigger={<IconButton icon="more" label={t("device.more")} />}>
-              {device.kind === "http" ? null : device.approval === "approved" ? (
+              {device.kind !== "esp32" ? null : device.approval === "approved" ? (
                 <MenuItem icon="lock" danger onSelect={() => setAsking("revoke")}>
                   {t("device.revoke")}
                 </MenuItem>
@@ -78,6 +78,7 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
 
 function kindText(t: ReturnType<typeof useI18n>["t"], { kind }: DeviceDetail): string | null {
   if (kind === "http") return t("device.server");
+  if (kind === "endpoint") return t("device.provider");
   return kind === "process" ? t("device.program") : null;
 }
 

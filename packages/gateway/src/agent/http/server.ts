@@ -56,7 +56,7 @@ const requestMs = 180_000;
 /** A board sends its request for settings at once, and anybody may pretend to be one. */
 const boardBodyMs = 20_000;
 /** Paths of devices, whose firmware sends Host without a port, and of probes, which may use any name. */
-const open = ["/xiaozhi/", "/vision/", "/healthz", "/readyz"];
+const open = ["/xiaozhi/", "/vision/", "/mcp_endpoint/", "/healthz", "/readyz"];
 /** Served also in overload: a board does not ask again soon, and operators must see what happens. */
 const notRefused = [...open, "/metrics"];
 /** No cache keeps an answer of the interface, and no browser guesses what it is. */

@@ -1,7 +1,7 @@
 /** What one token sees at one address: its tools, their names, and the device and tool behind each name. */
 import type { ListToolsResult, Tool } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
-import { didYouMean, type JsonObject, nearNames } from "@tendon/protocol";
+import { type CallOrigin, didYouMean, type JsonObject, nearNames } from "@tendon/protocol";
 import type { Principal, SharedPool } from "../../access/access.ts";
 import { photoTool } from "../../calls/calls.ts";
 import type { Clock } from "../../clock.ts";
@@ -40,6 +40,14 @@ export interface ToolAddress {
   readonly tool: string;
 }
 
+/** A voice agent on a connection of its own. */
+export interface VoiceAgent {
+  /** The longest call that the agent waits for. */
+  readonly maxTimeoutMs: number | undefined;
+  /** What the agent says about the board that it talks with, in the request with this id. */
+  askerOf(requestId: unknown): CallOrigin["asker"];
+}
+
 /** The part of a view that REST has too. */
 export type Caller = Pick<AgentView, "principal" | "services" | "clock" | "events" | "waits">;
 
@@ -53,11 +61,18 @@ export class AgentView {
   readonly tasks: Tasks;
   readonly reportFault: (error: unknown) => void;
   readonly selection: ViewSelection;
+  readonly voice: VoiceAgent | undefined;
   readonly openCalls = new OpenCalls();
   /** The version of the list that clients were last notified of. */
   #notifiedVersion: number | "none";
 
-  constructor(dependencies: AgentViewDependencies, principal: Principal, selection: ViewSelection) {
+  constructor(
+    dependencies: AgentViewDependencies,
+    principal: Principal,
+    selection: ViewSelection,
+    voice?: VoiceAgent,
+  ) {
+    this.voice = voice;
     this.principal = principal;
     this.services = dependencies.services;
     this.clock = dependencies.clock;
@@ -70,6 +85,12 @@ export class AgentView {
     this.#notifiedVersion = this.#version();
     // A client that lists the compact tools is likely to search next.
     if (selection.kind !== "device") dependencies.services.toolset.prepareSearch();
+  }
+
+  /** The deadline of a call for this client. */
+  timeoutFor(timeoutMs: number | undefined): number | undefined {
+    const max = this.voice?.maxTimeoutMs;
+    return max === undefined ? timeoutMs : Math.min(timeoutMs ?? max, max);
   }
 
   /** What an MCP program offers beside its tools; only at the program's own address. */

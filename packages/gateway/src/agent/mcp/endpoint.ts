@@ -7,17 +7,18 @@ import {
   createMcpHandler,
   isInitializeRequest,
   type McpHttpHandler,
+  type Transport,
 } from "@modelcontextprotocol/server";
 import { isObject, limits } from "@tendon/protocol";
 import type { Principal } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
-import { AgentView, type AgentViewDependencies } from "./agent-view.ts";
+import { AgentView, type AgentViewDependencies, type VoiceAgent } from "./agent-view.ts";
 import type { Changes } from "./change-notifier.ts";
 import type { Exchange } from "./exchange.ts";
 import { Subscriptions } from "./resources/resources.ts";
 import { rpcError } from "./rpc-error.ts";
 import { agentServer } from "./server.ts";
-import { Session } from "./session.ts";
+import { AgentSession, Session } from "./session.ts";
 import type { SessionSlot, SessionSlots } from "./session-slots.ts";
 import type { ViewSelection } from "./view-selection.ts";
 
@@ -35,15 +36,22 @@ export class Endpoint {
   readonly #view: AgentView;
   readonly #modern: McpHttpHandler;
   readonly #sessions = new Map<string, Session>();
+  /** Clients on connections of their own. */
+  readonly #attached = new Set<AgentSession>();
   readonly #open = new Set<Exchange>();
   /** The subscriptions of each stream of the newer era. */
   readonly #listening = new Set<Subscriptions>();
   #usedAt: number;
 
-  constructor(dependencies: EndpointDependencies, principal: Principal, selection: ViewSelection) {
+  constructor(
+    dependencies: EndpointDependencies,
+    principal: Principal,
+    selection: ViewSelection,
+    voice?: VoiceAgent,
+  ) {
     this.#dependencies = dependencies;
     this.principal = principal;
-    this.#view = new AgentView(dependencies, principal, selection);
+    this.#view = new AgentView(dependencies, principal, selection, voice);
     const make = (method: string | undefined) => agentServer(this.#view, undefined, method);
     this.#modern = createMcpHandler(
       ({ requestInfo }) => make(requestInfo?.headers.get("mcp-method") ?? undefined),
@@ -63,6 +71,20 @@ export class Endpoint {
     else await this.#serveModern(exchange);
   }
 
+  /** Serves one client on a connection of its own, until that ends. */
+  async attach(transport: Transport, ended: () => void): Promise<void> {
+    const subscriptions = new Subscriptions(this.#view);
+    const server = agentServer(this.#view, subscriptions);
+    const session = new AgentSession(server, subscriptions);
+    server.onclose = () => {
+      subscriptions.close();
+      this.#attached.delete(session);
+      ended();
+    };
+    this.#attached.add(session);
+    await server.connect(transport);
+  }
+
   /** Sends keep-alives on the gateway's own streams; the SDK sends them on its own. */
   keepAlive(): void {
     for (const exchange of this.#open) exchange.keepAlive();
@@ -73,31 +95,28 @@ export class Endpoint {
   toolsChanged(devices: ReadonlySet<string>): void {
     if (!this.#view.listChanged(devices)) return;
     this.#modern.notify.toolsChanged();
-    for (const session of this.#sessions.values()) session.toolsChanged();
+    for (const session of this.#clients()) session.toolsChanged();
   }
 
   /** Notifies the subscribers of what has changed. */
   changed({ parts, own, resourceLists, promptLists }: Changes): void {
-    if (this.#listening.size === 0 && this.#sessions.size === 0) return;
+    if (this.#listening.size === 0 && this.#sessions.size === 0 && this.#attached.size === 0) return;
     if (this.#isWatched()) this.#partsChanged(parts);
     const only = this.#view.selection.kind === "device" ? this.#view.selection.device : undefined;
     for (const uri of (only === undefined ? undefined : own.get(only)) ?? []) this.#resourceUpdated(uri);
     if (only === undefined) return;
     if (resourceLists.has(only)) {
       this.#modern.notify.resourcesChanged();
-      for (const session of this.#sessions.values()) session.resourcesChanged();
+      for (const session of this.#clients()) session.resourcesChanged();
     }
     if (promptLists.has(only) && this.#view.program?.prompts === true) {
       this.#modern.notify.promptsChanged();
-      for (const session of this.#sessions.values()) session.promptsChanged();
+      for (const session of this.#clients()) session.promptsChanged();
     }
   }
 
   #isWatched(): boolean {
-    return (
-      this.#listening.size > 0 ||
-      [...this.#sessions.values()].some(({ hasSubscriptions }) => hasSubscriptions)
-    );
+    return this.#listening.size > 0 || [...this.#clients()].some(({ hasSubscriptions }) => hasSubscriptions);
   }
 
   #partsChanged(parts: Changes["parts"]): void {
@@ -106,7 +125,7 @@ export class Endpoint {
       for (const part of changed) {
         const uris = new Set([...this.#listening].flatMap((stream) => [...stream.watched(device, part)]));
         for (const uri of uris) this.#modern.notify.resourceUpdated(uri);
-        for (const session of this.#sessions.values()) session.partChanged(device, part);
+        for (const session of this.#clients()) session.partChanged(device, part);
       }
     }
   }
@@ -117,15 +136,24 @@ export class Endpoint {
     for (const session of this.#sessions.values()) {
       if (now - (session.idleSince ?? now) > sessionIdleMs) session.close();
     }
-    const unused = this.#sessions.size === 0 && this.#open.size === 0 && now - this.#usedAt > endpointIdleMs;
+    const unused =
+      this.#sessions.size === 0 &&
+      this.#attached.size === 0 &&
+      this.#open.size === 0 &&
+      now - this.#usedAt > endpointIdleMs;
     return unused ? "unused" : "used";
   }
 
   async close(): Promise<void> {
-    for (const session of this.#sessions.values()) session.close();
+    for (const session of this.#clients()) session.close();
     this.#view.openCalls.close();
     await this.#modern.close();
     for (const exchange of this.#open) exchange.destroy();
+  }
+
+  *#clients(): Iterable<AgentSession> {
+    yield* this.#sessions.values();
+    yield* this.#attached;
   }
 
   #shows(device: string): boolean {
@@ -136,7 +164,7 @@ export class Endpoint {
 
   #resourceUpdated(uri: string): void {
     this.#modern.notify.resourceUpdated(uri);
-    for (const session of this.#sessions.values()) session.resourceUpdated(uri);
+    for (const session of this.#clients()) session.resourceUpdated(uri);
   }
 
   async #serveModern(exchange: Exchange): Promise<void> {

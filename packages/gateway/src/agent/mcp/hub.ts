@@ -3,9 +3,12 @@
  * after a while and made again when needed.
  */
 
+import { randomUUID } from "node:crypto";
+import type { Transport } from "@modelcontextprotocol/server";
 import { limits } from "@tendon/protocol";
 import { type Principal, SharedPool, type Tokens } from "../../access/access.ts";
 import type { Timer } from "../../clock.ts";
+import type { VoiceAgent } from "./agent-view.ts";
 import { BackgroundCalls } from "./background-calls.ts";
 import { ChangeNotifier } from "./change-notifier.ts";
 import { Endpoint, type EndpointDependencies } from "./endpoint.ts";
@@ -61,6 +64,19 @@ export class Hub {
 
   async serve(principal: Principal, selection: ViewSelection, exchange: Exchange): Promise<void> {
     await this.#endpointOf(principal, selection).serve(exchange);
+  }
+
+  /** Serves a voice agent on a connection of its own. It ends with the token. */
+  async attach(
+    principal: Principal,
+    selection: ViewSelection,
+    transport: Transport,
+    voice: VoiceAgent,
+  ): Promise<void> {
+    const key = `socket ${randomUUID()}`;
+    const endpoint = new Endpoint(this.#dependencies, principal, selection, voice);
+    this.#endpoints.set(key, endpoint);
+    await endpoint.attach(transport, () => this.#endpoints.delete(key));
   }
 
   /** Closes the connections of a revoked token [TOK-4]. */

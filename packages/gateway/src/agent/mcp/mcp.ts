@@ -18,6 +18,9 @@ import { Exchange } from "./exchange.ts";
 import type { Hub, HubDependencies } from "./hub.ts";
 import type { ViewSelection } from "./view-selection.ts";
 
+export type { Hub } from "./hub.ts";
+export type { ViewSelection } from "./view-selection.ts";
+
 export interface McpDependencies extends HubDependencies {
   readonly authentication: HttpAuthentication;
   readonly tokens: Tokens;
@@ -30,7 +33,8 @@ type SelectionOf = (request: FastifyRequest, principal: Principal) => ViewSelect
 const prepareAfterMs = 1_000;
 const methods = ["GET", "POST", "DELETE", "PUT", "PATCH"];
 
-export async function mcpRoutes(http: Http, dependencies: McpDependencies): Promise<void> {
+/** Returns the function that gets the hub, and loads the SDK for it. */
+export async function mcpRoutes(http: Http, dependencies: McpDependencies): Promise<() => Promise<Hub>> {
   let hub: Promise<Hub> | undefined;
   const loaded = () => {
     hub ??= loadHub().then((module) => new module.Hub(dependencies));
@@ -83,6 +87,7 @@ export async function mcpRoutes(http: Http, dependencies: McpDependencies): Prom
     ready();
   };
   await http.register(named("mcp", register));
+  return loaded;
 }
 
 /** In two steps, because the gateway answers nobody while it evaluates a module: the SDK first, then what uses it. */

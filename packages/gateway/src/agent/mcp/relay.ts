@@ -51,13 +51,18 @@ export function clientOf({ server, context }: McpRequest): JsonObject {
 const longestClientName = 128;
 
 /** The client program, as it names itself. */
-export function originOf({ server, context }: McpRequest): CallOrigin {
+export function originOf({ view, server, context }: McpRequest): CallOrigin {
+  const asker = view.voice?.askerOf(context.mcpReq.id);
+  const origin = {
+    via: view.voice === undefined ? ("mcp" as const) : ("endpoint" as const),
+    ...(asker === undefined ? {} : { asker }),
+  };
   const envelope: JsonObject | undefined = context.mcpReq.envelope;
   const info: unknown = envelope?.[CLIENT_INFO_META_KEY] ?? server.getClientVersion();
-  if (!isObject(info) || typeof info["name"] !== "string") return { via: "mcp" };
+  if (!isObject(info) || typeof info["name"] !== "string") return origin;
   const { title, name, version } = info;
   const client = `${typeof title === "string" ? title : name} ${typeof version === "string" ? version : ""}`;
-  return { via: "mcp", client: client.slice(0, longestClientName).trim() };
+  return { ...origin, client: client.slice(0, longestClientName).trim() };
 }
 
 /**

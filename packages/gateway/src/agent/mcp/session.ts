@@ -12,65 +12,18 @@ export interface SessionDependencies {
   readonly idPrefix: string;
 }
 
-export class Session {
-  readonly id: string;
+/** What every client in a session is notified of. */
+export class AgentSession {
   readonly #server: Server;
   readonly #subscriptions: Subscriptions;
-  readonly #transport: SessionTransport;
-  readonly #clock: Clock;
-  #openExchanges = 0;
-  #usedAt: number;
 
-  private constructor(
-    server: Server,
-    subscriptions: Subscriptions,
-    { clock, idPrefix }: SessionDependencies,
-  ) {
-    this.id = `${idPrefix}${randomUUID()}`;
-    this.#transport = new SessionTransport(this.id);
+  constructor(server: Server, subscriptions: Subscriptions) {
     this.#server = server;
     this.#subscriptions = subscriptions;
-    this.#clock = clock;
-    this.#usedAt = clock.monotonic();
-  }
-
-  static async open(
-    server: Server,
-    subscriptions: Subscriptions,
-    dependencies: SessionDependencies,
-    closed: (session: Session) => void,
-  ): Promise<Session> {
-    const session = new Session(server, subscriptions, dependencies);
-    server.onclose = () => closed(session);
-    await server.connect(session.#transport);
-    return session;
-  }
-
-  /** Whether its `initialize` was accepted. */
-  get isOpen(): boolean {
-    return this.#transport.isOpen;
   }
 
   get hasSubscriptions(): boolean {
     return this.#subscriptions.size > 0;
-  }
-
-  serve(exchange: Exchange): void {
-    this.#openExchanges += 1;
-    exchange.onEnd(() => {
-      this.#openExchanges -= 1;
-      this.#usedAt = this.#clock.monotonic();
-    });
-    this.#transport.serve(exchange);
-  }
-
-  /** When its last request or stream ended; `undefined` while one is open. */
-  get idleSince(): number | undefined {
-    return this.#openExchanges > 0 ? undefined : this.#usedAt;
-  }
-
-  keepAlive(): void {
-    this.#transport.keepAlive();
   }
 
   toolsChanged(): void {
@@ -96,6 +49,62 @@ export class Session {
 
   close(): void {
     ignoreFailure(this.#server.close());
+  }
+}
+
+/** A session over Streamable HTTP. */
+export class Session extends AgentSession {
+  readonly id: string;
+  readonly #transport: SessionTransport;
+  readonly #clock: Clock;
+  #openExchanges = 0;
+  #usedAt: number;
+
+  private constructor(
+    server: Server,
+    subscriptions: Subscriptions,
+    { clock, idPrefix }: SessionDependencies,
+  ) {
+    super(server, subscriptions);
+    this.id = `${idPrefix}${randomUUID()}`;
+    this.#transport = new SessionTransport(this.id);
+    this.#clock = clock;
+    this.#usedAt = clock.monotonic();
+  }
+
+  static async open(
+    server: Server,
+    subscriptions: Subscriptions,
+    dependencies: SessionDependencies,
+    closed: (session: Session) => void,
+  ): Promise<Session> {
+    const session = new Session(server, subscriptions, dependencies);
+    server.onclose = () => closed(session);
+    await server.connect(session.#transport);
+    return session;
+  }
+
+  /** Whether its `initialize` was accepted. */
+  get isOpen(): boolean {
+    return this.#transport.isOpen;
+  }
+
+  serve(exchange: Exchange): void {
+    this.#openExchanges += 1;
+    exchange.onEnd(() => {
+      this.#openExchanges -= 1;
+      this.#usedAt = this.#clock.monotonic();
+    });
+    this.#transport.serve(exchange);
+  }
+
+  /** When its last request or stream ended; `undefined` while one is open. */
+  get idleSince(): number | undefined {
+    return this.#openExchanges > 0 ? undefined : this.#usedAt;
+  }
+
+  keepAlive(): void {
+    this.#transport.keepAlive();
   }
 }
 

@@ -16,6 +16,7 @@ import type { HttpDevices } from "../../http-devices/http-devices.ts";
 import { named } from "../../named-routes.ts";
 import type { DeviceCredentials, Provisioning } from "../../provisioning/provisioning.ts";
 import type { Console } from "../console/console.ts";
+import type { Endpoints } from "../endpoint/endpoint.ts";
 import { failures, type Http } from "../http/http.ts";
 import type { Services } from "../services.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
@@ -24,6 +25,7 @@ import { auditRoutes } from "./audit.ts";
 import { callRoutes } from "./calls.ts";
 import { controlRoutes } from "./control.ts";
 import { deviceRoutes } from "./devices.ts";
+import { endpointRoutes } from "./endpoints.ts";
 import { eventRoutes } from "./events.ts";
 import { firmwareRoutes } from "./firmware.ts";
 import { fleetRoutes } from "./fleet.ts";
@@ -46,6 +48,7 @@ export interface RestDependencies {
   readonly tokens: Tokens;
   readonly audit: Audit;
   readonly webhooks: Webhooks;
+  readonly endpoints: Pick<Endpoints, "list">;
   readonly httpDevices: HttpDevices;
   readonly settings: readonly SettingView[];
   /** Deletes what is kept about a device that was deleted: its calls, events, photos, frames and stored answers. */
@@ -84,6 +87,7 @@ export async function restRoutes(http: Http, dependencies: RestDependencies): Pr
     auditRoutes(routes, dependencies.audit);
     webhookRoutes(routes, dependencies);
     homeAssistantRoutes(routes, dependencies.homeAssistant);
+    endpointRoutes(routes, dependencies);
     voiceRoutes(routes, dependencies.services, dependencies.voice);
     nodeRoutes(routes, dependencies);
     settingRoutes(routes, dependencies.settings);

@@ -1,0 +1,27 @@
+/** Texts about MCP endpoints of voice agents. */
+export const endpoints = {
+  "nav.voiceAgents": "Voice agents",
+  "endpoints.title": "Voice agents",
+  "endpoints.lead": "MCP endpoints through which voice agents use your devices.",
+  "endpoints.none": "No voice agents",
+  "endpoints.noneHint":
+    "Add the address of your agent's MCP endpoint to agents.endpoints in tendon.yaml, or set endpoint.enabled.",
+  "endpoints.outgoing": "Outgoing endpoints",
+  "endpoints.callers": "Connected voice servers",
+  "endpoints.providers": "Connected tool providers",
+  "endpoints.agent": "Agent {agent}",
+  "endpoints.token": "Token {token}",
+  "endpoints.expires": "The address expires",
+  "endpoints.tools": "{count} tools shown",
+  "endpoints.noTools": "Tools not listed yet",
+  "endpoints.calls": "{count} calls in the last hour",
+  "endpoints.lastError": "Last error: {error}",
+  "endpoints.next": "Next attempt",
+  "endpoints.state.waiting_for_token": "Waiting for its token",
+  "endpoints.state.connecting": "Connecting",
+  "endpoints.state.connected": "Connected",
+  "endpoints.state.retrying": "Retrying",
+  "endpoints.state.replaced": "Used by another program",
+  "call.askedBy": "Board that asks",
+  "device.provider": "Tool provider",
+} as const;
