@@ -40,6 +40,8 @@ export class PublishedDevices {
   readonly #published = new Map<string, Published>();
   /** Devices with a retained message of an earlier run, with the platforms of their components. */
   readonly #found = new Map<string, ReadonlyMap<string, string>>();
+  /** The last status of each device, also of devices of other nodes. */
+  readonly #statuses = new Map<string, JsonObject>();
   readonly #pictureTools = new Map<string, Set<string>>();
   /** Devices to publish or to remove, by the id in topics. */
   readonly #waiting = new Map<string, string>();
@@ -120,6 +122,14 @@ export class PublishedDevices {
     }
   }
 
+  setStatus(id: string, status: JsonObject): void {
+    this.#statuses.set(id, status);
+  }
+
+  statusOf(id: string): JsonObject | undefined {
+    return this.#statuses.get(id) ?? this.#dependencies.fleet.devices.get(id)?.inspection().status?.value;
+  }
+
   /** The tool has answered with a picture: it gets an entity for it. */
   returnsPicture(id: string, tool: string): void {
     const tools = this.#pictureTools.get(id) ?? new Set();
@@ -187,7 +197,7 @@ export class PublishedDevices {
         .tools()
         .filter(({ audience }) => audience !== "user" || maySeeUserTools)
         .filter((tool) => policy.accessTo(principal, record, tool).access !== "denied"),
-      status: statusOf(record),
+      status: this.statusOf(record.id),
       pictureTools: this.#pictureTools.get(record.id) ?? none,
       overrides,
       mayInstall: maySeeUserTools,
@@ -257,6 +267,10 @@ export class PublishedDevices {
       before === undefined ? [...(this.#found.get(slug)?.keys() ?? [])] : [...before.entities.keys()];
     this.#published.delete(slug);
     this.#found.delete(slug);
+    if (before !== undefined) {
+      this.#statuses.delete(before.id);
+      this.#pictureTools.delete(before.id);
+    }
     const topics = topicsOf(slug);
     await publish(configTopic(settings().prefix, slug), "", true);
     for (const topic of [topics.availability, topics.state, topics.firmware, ...keys.map(topics.value)])
@@ -278,8 +292,4 @@ function idOf(slug: string): string {
 /** Changes with what people and the device change, and costs little to compare. */
 function signatureOf({ alias, tags, board, firmware, handle, catalogue }: DeviceRecord): string {
   return JSON.stringify([alias, tags, board, firmware, handle !== undefined, catalogue.size]);
-}
-
-function statusOf(record: DeviceRecord): JsonObject | undefined {
-  return record.inspection().status?.value;
 }
