@@ -139,6 +139,23 @@ describe("an app with MQTT 5", () => {
     expect(messages.waiting).toEqual([]);
   });
 
+  it("[APP-8] gets the retain flag with a new subscription only, and its replies with no-local", async () => {
+    const site = await openSite();
+    const device = await site.join({ transport: mqttTransport, tools: [] });
+    const app = await connect(site);
+    const flags = new Inbox<[topic: string, retain: boolean]>("message");
+    app.on("message", (topic, _, { retain }) => flags.put([topic, retain]));
+    const status = `tendon/devices/${device.id}/status`;
+    await app.subscribeAsync(status, { qos: 0, rap: true, nl: true });
+    expect(await flags.take()).toEqual([status, true]);
+    device.cut();
+    expect(await flags.take()).toEqual([status, false]);
+    await app.subscribeAsync("tendon/#", { qos: 0, rap: true, nl: true, rh: 2 });
+    await app.publishAsync("tendon/control", "{}", { qos: 1, retain: true });
+    expect(await flags.take()).toEqual(["tendon/control/reply", false]);
+    expect(flags.waiting).toEqual([]);
+  });
+
   it("[APP-8] is disconnected with a reason when its token is revoked, when it is displaced, and at the stop", async () => {
     const site = await openSite();
     const { body } = await site.rest("POST", "/tokens", { name: "short", scopes: ["read"] });

@@ -1,5 +1,5 @@
 /** Commands of Home Assistant: ordinary calls of the token, bounded, and confirmed by the device before they show. */
-import type { JsonObject, ToolResult } from "@tendon/protocol";
+import { isObject, type JsonObject, type ToolResult } from "@tendon/protocol";
 import type { Principal } from "../../access/access.ts";
 import { TendonError } from "../../errors.ts";
 import type { Services } from "../services.ts";
@@ -21,6 +21,8 @@ export interface CommandsDependencies {
   readonly publish: (topic: string, payload: string, retain: boolean) => Promise<void>;
   readonly send: (topic: string, message: JsonObject) => void;
   readonly sendPicture: (topic: string, bytes: Buffer) => void;
+  /** Nothing is read from a device during a voice conversation. */
+  readonly isTalking: (id: string) => boolean;
   readonly readStatus: (id: string) => Promise<void>;
   readonly readValue: (id: string, entity: Entity) => Promise<void>;
 }
@@ -150,10 +152,25 @@ export class Commands {
       this.#dependencies.sendPicture(topicsOf(slugOf(id)).value(`${entity.key}_picture`), picture);
     }
     if (entity.command?.verb !== "set") return;
-    if (entity.state === "status") await this.#dependencies.readStatus(id);
-    else if (entity.reader === undefined)
+    const isTalking = this.#dependencies.isTalking(id);
+    if (entity.state === "status" && isTalking) await this.#publishInStatus(id, entity, payload);
+    else if (entity.state === "status") await this.#dependencies.readStatus(id);
+    else if (entity.reader === undefined || isTalking)
       await this.#dependencies.publish(topicsOf(slugOf(id)).value(entity.key), payload, true);
     else await this.#dependencies.readValue(id, entity);
+  }
+
+  /** During a conversation: the last status with the confirmed value. The whole status is read after it. */
+  async #publishInStatus(id: string, { command, path }: Entity, payload: string): Promise<void> {
+    const { devices, publish } = this.#dependencies;
+    const status = devices.statusOf(id);
+    if (status === undefined || path === undefined || command === undefined) return;
+    const [area, field] = path;
+    const part = isObject(status[area]) ? status[area] : {};
+    const [value] = Object.values(command.argumentsOf(payload));
+    const changed = { ...status, [area]: { ...part, [field]: value } } as JsonObject;
+    devices.setStatus(id, changed);
+    await publish(topicsOf(slugOf(id)).state, JSON.stringify(changed), true);
   }
 
   #reportProblem(slug: string, entity: Entity, error: unknown): void {

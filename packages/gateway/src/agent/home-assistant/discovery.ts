@@ -23,7 +23,6 @@ export interface DiscoverySettings {
 
 /** Seconds after which Home Assistant's command is dropped if the gateway did not get it. */
 const commandExpiryS = 60;
-const supportUrl = "https://github.com/tendon-gateway/tendon";
 const macAddress = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/;
 
 /** The id in topics: without the colons of a MAC address. */
@@ -117,7 +116,7 @@ export function gatewayPayload(settings: DiscoverySettings): JsonObject {
 }
 
 function originOf({ version }: DiscoverySettings): JsonObject {
-  return { name: "Tendon", sw_version: version, support_url: supportUrl };
+  return { name: "Tendon", sw_version: version };
 }
 
 function componentOf(entity: Entity, slug: string): JsonObject {

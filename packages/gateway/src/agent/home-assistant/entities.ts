@@ -34,6 +34,8 @@ export interface Entity {
   readonly command?: Command;
   /** Where its state is published: the status of the device, a topic of its own, or nowhere. */
   readonly state: "status" | "value" | "photo" | "talk" | "problem" | "firmware" | "none";
+  /** Where the status has its state. */
+  readonly path?: readonly [area: string, field: string];
   /** The tool that reads its value. */
   readonly reader?: string;
 }
@@ -300,7 +302,11 @@ function stateOf(name: string, { status, names, used }: Surroundings) {
   if (area !== undefined && field !== undefined && /^\w+$/.test(area) && /^\w+$/.test(field)) {
     const part = status?.[area];
     if (isObject(part) && part[field] !== undefined && !isObject(part[field]))
-      return { state: "status" as const, reading: { value_template: `{{ value_json.${area}.${field} }}` } };
+      return {
+        state: "status" as const,
+        path: [area, field] as const,
+        reading: { value_template: `{{ value_json.${area}.${field} }}` },
+      };
   }
   const getter = name.replace(/(^|[._])set_/, "$1get_");
   if (getter !== name && names.has(getter) && !hasArguments(names.get(getter))) {

@@ -96,6 +96,7 @@ export class HomeAssistant {
       clock,
       isSelected: (id) => this.#owned && this.#devices.isSelected(id),
       isOnline: (id) => services.fleet.devices.get(id)?.handle !== undefined,
+      isTalking: (id) => services.fleet.devices.get(id)?.isTalking === true,
       ids: () => services.fleet.admin.ids(),
       read: (id) => this.#read(id),
     });
@@ -109,6 +110,7 @@ export class HomeAssistant {
       publish: (topic, payload, retain) => this.#publish(topic, payload, retain),
       send: (topic, message) => this.#send(topic, message),
       sendPicture: (topic, bytes) => this.#sendPicture(topic, bytes),
+      isTalking: (id) => this.#polls.isTalking(id),
       readStatus: (id) => this.#polls.now(id),
       readValue: (id, entity) => this.#readValue(id, entity),
     });
@@ -218,20 +220,23 @@ export class HomeAssistant {
   }
 
   #event({ type, device, data }: GatewayEvent): void {
-    if (!this.#owned || device === undefined || !this.#devices.isSelected(device)) return;
+    if (device === undefined) return;
+    // Also while another gateway publishes: this one may take over during the conversation.
+    if (type === "voice.started" || type === "voice.ended" || type === "device.offline")
+      this.#polls.conversation(device, type === "voice.started");
+    if (!this.#owned || !this.#devices.isSelected(device)) return;
     if (type === "device.online" || type === "device.offline" || type === "device.tools_changed") {
       this.#devices.changed(device);
-      if (type === "device.offline") this.#polls.conversation(device, false);
       if (type === "device.tools_changed" || type === "device.online") this.#polls.ask(device);
     } else if (type === "voice.started" || type === "voice.ended") {
-      const started = type === "voice.started";
-      this.#polls.conversation(device, started);
-      this.#send(topicsOf(slugOf(device)).talk, { event_type: started ? "started" : "ended" });
-    } else if (type === "call.finished" && data["queued"] === true)
-      void this.#commands.finished(device, String(data["callId"]), data["outcome"]);
-    else if (type === "device.firmware") this.#devices.changed(device);
-    else if (type === "call.finished" && data["tool"] === photoTool && data["outcome"] === "ok")
-      void this.#publishPhoto(device, String(data["callId"]));
+      const event_type = type === "voice.started" ? "started" : "ended";
+      this.#send(topicsOf(slugOf(device)).talk, { event_type });
+    } else if (type === "device.firmware") this.#devices.changed(device);
+    else if (type === "call.finished") {
+      const callId = String(data["callId"]);
+      if (data["queued"] === true) void this.#commands.finished(device, callId, data["outcome"]);
+      if (data["tool"] === photoTool && data["outcome"] === "ok") void this.#publishPhoto(device, callId);
+    }
   }
 
   /** Reads the status and the values of a device, and publishes them. */
@@ -245,14 +250,18 @@ export class HomeAssistant {
     if (record.catalogue.find(statusTool) !== undefined) {
       const { result } = await services.calls.call(principal, id, statusTool, {}, { origin });
       const text = textOf(result);
-      if (result.isError !== true && isObject(parseJson(text)))
+      const status = parseJson(text);
+      if (result.isError !== true && isObject(status)) {
+        this.#devices.setStatus(id, status);
         await this.#publish(topicsOf(slug).state, text, true);
+      }
     }
     // The first list and the first status show which entities the device has.
     this.#devices.changed(id);
     await this.#devices.settled();
     const entities = [...(this.#devices.get(slug)?.entities.values() ?? [])];
-    for (const entity of entities) if (entity.platform !== "image") await this.#readValue(id, entity);
+    for (const entity of entities)
+      if (entity.platform !== "image" && !this.#polls.isTalking(id)) await this.#readValue(id, entity);
   }
 
   async #readValue(id: string, { key, reader, platform }: Entity): Promise<void> {

@@ -40,6 +40,8 @@ export class PublishedDevices {
   readonly #published = new Map<string, Published>();
   /** Devices with a retained message of an earlier run, with the platforms of their components. */
   readonly #found = new Map<string, ReadonlyMap<string, string>>();
+  /** The last status of each device, also of devices of other nodes. */
+  readonly #statuses = new Map<string, JsonObject>();
   readonly #pictureTools = new Map<string, Set<string>>();
   /** Devices to publish or to remove, by the id in topics. */
   readonly #waiting = new Map<string, string>();
@@ -67,8 +69,10 @@ export class PublishedDevices {
   /** The broker has this retained discovery message. */
   found(topic: string, payload: Buffer): void {
     const slug = /\/device\/tendon_([^/]+)\/config$/.exec(topic)?.[1];
+    // The broker returns what this gateway publishes, too.
+    if (slug === undefined || slug === "gateway" || this.#published.has(slug)) return;
     const message = payload.length === 0 ? undefined : parseJson(payload.toString());
-    if (slug === undefined || slug === "gateway" || !isObject(message) || this.#published.has(slug)) return;
+    if (!isObject(message)) return;
     const components = isObject(message["components"]) ? message["components"] : {};
     const platforms = Object.entries(components).map(
       ([key, component]) => [key, isObject(component) ? String(component["platform"]) : ""] as const,
@@ -118,6 +122,14 @@ export class PublishedDevices {
       const slug = slugOf(id);
       if (!this.#published.has(slug) && isMeant(slug, id)) this.#waiting.set(slug, id);
     }
+  }
+
+  setStatus(id: string, status: JsonObject): void {
+    this.#statuses.set(id, status);
+  }
+
+  statusOf(id: string): JsonObject | undefined {
+    return this.#statuses.get(id) ?? this.#dependencies.fleet.devices.get(id)?.inspection().status?.value;
   }
 
   /** The tool has answered with a picture: it gets an entity for it. */
@@ -187,7 +199,7 @@ export class PublishedDevices {
         .tools()
         .filter(({ audience }) => audience !== "user" || maySeeUserTools)
         .filter((tool) => policy.accessTo(principal, record, tool).access !== "denied"),
-      status: statusOf(record),
+      status: this.statusOf(record.id),
       pictureTools: this.#pictureTools.get(record.id) ?? none,
       overrides,
       mayInstall: maySeeUserTools,
@@ -257,6 +269,10 @@ export class PublishedDevices {
       before === undefined ? [...(this.#found.get(slug)?.keys() ?? [])] : [...before.entities.keys()];
     this.#published.delete(slug);
     this.#found.delete(slug);
+    if (before !== undefined) {
+      this.#statuses.delete(before.id);
+      this.#pictureTools.delete(before.id);
+    }
     const topics = topicsOf(slug);
     await publish(configTopic(settings().prefix, slug), "", true);
     for (const topic of [topics.availability, topics.state, topics.firmware, ...keys.map(topics.value)])
@@ -278,8 +294,4 @@ function idOf(slug: string): string {
 /** Changes with what people and the device change, and costs little to compare. */
 function signatureOf({ alias, tags, board, firmware, handle, catalogue }: DeviceRecord): string {
   return JSON.stringify([alias, tags, board, firmware, handle !== undefined, catalogue.size]);
-}
-
-function statusOf(record: DeviceRecord): JsonObject | undefined {
-  return record.inspection().status?.value;
 }

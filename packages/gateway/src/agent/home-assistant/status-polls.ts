@@ -8,6 +8,8 @@ export interface StatusPollsDependencies {
   readonly clock: Clock;
   readonly isSelected: (id: string) => boolean;
   readonly isOnline: (id: string) => boolean;
+  /** Whether a session of this node says so. Events tell it of other nodes. */
+  readonly isTalking: (id: string) => boolean;
   readonly ids: () => Iterable<string>;
   readonly read: (id: string) => Promise<void>;
 }
@@ -46,10 +48,14 @@ export class StatusPolls {
     this.#next();
   }
 
-  /** Reads the status at once, after a command. */
+  /** Reads the status at once, after a command outside of a conversation. */
   async now(id: string): Promise<void> {
     this.#waiting.delete(id);
     await this.#read(id);
+  }
+
+  isTalking(id: string): boolean {
+    return this.#talking.has(id) || this.#dependencies.isTalking(id);
   }
 
   conversation(id: string, runs: boolean): void {
@@ -70,7 +76,7 @@ export class StatusPolls {
     for (const id of this.#waiting) {
       if (this.#running >= maxAtOnce || this.#stopped) return;
       this.#waiting.delete(id);
-      if (this.#talking.has(id) || !this.#dependencies.isOnline(id) || !this.#dependencies.isSelected(id))
+      if (this.isTalking(id) || !this.#dependencies.isOnline(id) || !this.#dependencies.isSelected(id))
         continue;
       this.#running += 1;
       void this.#read(id).finally(() => {
