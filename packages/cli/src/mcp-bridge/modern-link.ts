@@ -24,7 +24,14 @@ import { Pending } from "./pending.ts";
 
 const retryMs = 30_000;
 const reopenMs = 500;
-const named = new Set(["tools/call", "prompts/get", "resources/read"]);
+const named = new Set([
+  "tools/call",
+  "prompts/get",
+  "resources/read",
+  "tasks/get",
+  "tasks/update",
+  "tasks/cancel",
+]);
 
 export class ModernLink {
   readonly #gateway: GatewayConnection;
