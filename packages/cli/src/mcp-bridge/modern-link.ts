@@ -120,8 +120,8 @@ export class ModernLink {
 
 function headersOf(message: Message): Record<string, string> {
   const method = methodOf(message) ?? "";
-  const { name, uri } = paramsOf(message);
-  const about = typeof name === "string" ? name : typeof uri === "string" ? uri : undefined;
+  const { name, uri, taskId } = paramsOf(message);
+  const about = [name, uri, taskId].find((value) => typeof value === "string");
   return {
     "mcp-protocol-version": revisionOf(message) ?? "",
     "mcp-method": method,
