@@ -69,8 +69,10 @@ export class PublishedDevices {
   /** The broker has this retained discovery message. */
   found(topic: string, payload: Buffer): void {
     const slug = /\/device\/tendon_([^/]+)\/config$/.exec(topic)?.[1];
+    // The broker returns what this gateway publishes, too.
+    if (slug === undefined || slug === "gateway" || this.#published.has(slug)) return;
     const message = payload.length === 0 ? undefined : parseJson(payload.toString());
-    if (slug === undefined || slug === "gateway" || !isObject(message) || this.#published.has(slug)) return;
+    if (!isObject(message)) return;
     const components = isObject(message["components"]) ? message["components"] : {};
     const platforms = Object.entries(components).map(
       ([key, component]) => [key, isObject(component) ? String(component["platform"]) : ""] as const,
