@@ -111,7 +111,7 @@ export const administration = {
   "homeAssistant.state.connecting": "Connecting",
   "homeAssistant.state.connected": "Connected",
   "homeAssistant.state.standby": "On standby",
-  "homeAssistant.published": "{devices} devices with {entities} entities are published.",
+  "homeAssistant.published": "Published devices: {devices}. Entities: {entities}.",
   "settings.title": "Settings",
   "settings.lead":
     "The settings of this run, with secrets hidden. To change one, edit tendon.yaml, a variable or the command, then restart the gateway.",

@@ -117,7 +117,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "homeAssistant.state.connecting": "Conectando",
   "homeAssistant.state.connected": "Conectado",
   "homeAssistant.state.standby": "En espera",
-  "homeAssistant.published": "Publicados: {devices} dispositivos con {entities} entidades.",
+  "homeAssistant.published": "Dispositivos publicados: {devices}. Entidades: {entities}.",
   "settings.title": "Configuración",
   "settings.lead":
     "La configuración de esta ejecución, con los secretos ocultos. Para cambiarla, edite tendon.yaml, una variable o el comando, y reinicie la pasarela.",

@@ -116,7 +116,7 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "homeAssistant.state.connecting": "Đang kết nối",
   "homeAssistant.state.connected": "Đã kết nối",
   "homeAssistant.state.standby": "Đang dự phòng",
-  "homeAssistant.published": "Đã công bố {devices} thiết bị với {entities} thực thể.",
+  "homeAssistant.published": "Thiết bị đã công bố: {devices}. Thực thể: {entities}.",
   "settings.title": "Cấu hình",
   "settings.lead":
     "Cấu hình của lần chạy này, các bí mật được ẩn. Để thay đổi, hãy sửa tendon.yaml, biến môi trường hoặc lệnh, rồi khởi động lại gateway.",

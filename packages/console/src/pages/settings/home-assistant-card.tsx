@@ -20,8 +20,8 @@ export function HomeAssistantCard() {
     refetchInterval: refreshMs,
   });
   return (
-    <Panel className="mb-5" title={t("homeAssistant.title")}>
-      <div className="p-4">
+    <Panel className="mb-5" title={t("homeAssistant.title")} label={t("homeAssistant.title")}>
+      <div className="px-4 pt-1 pb-4">
         {data === undefined ? (
           error === null ? (
             <SkeletonRows />
