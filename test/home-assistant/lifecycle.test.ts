@@ -20,7 +20,10 @@ const configTopic = `homeassistant/device/tendon_${slug}/config`;
 const level = {
   name: "self.lamp.set_level",
   description: "",
-  inputSchema: { type: "object", properties: { value: { type: "integer", minimum: 0, maximum: 9 } } },
+  inputSchema: {
+    type: "object" as const,
+    properties: { value: { type: "integer", minimum: 0, maximum: 9 } },
+  },
 };
 
 function join(site: Site): Promise<RawDevice> {

@@ -90,6 +90,60 @@ describe("an app with MQTT 5", () => {
     expect(await device.quiet()).toEqual([]);
   });
 
+  it.each([
+    ["call", { tool: "self.audio_speaker.set_volume", arguments: { volume: 7 } }],
+    ["control", { type: "device_control", action: "set_volume", volume: 7 }],
+  ])(
+    "[APP-7][APP-8] has its %s queued for the message expiry, and both replies repeat its correlation data",
+    async (kind, request) => {
+      const site = await openSite();
+      const volume = {
+        type: "object",
+        properties: { volume: { type: "integer", minimum: 0, maximum: 100 } },
+      };
+      const tools = [{ name: "self.audio_speaker.set_volume", description: "", inputSchema: volume }];
+      (await site.join({ transport: mqttTransport, tools })).cut();
+      await until(async () => (await site.device(firstDevice))["online"] === false, "the device is away");
+      const app = await connect(site);
+      const replies = messagesOf(app);
+      await app.subscribeAsync("tendon/reply/one");
+      const properties = { responseTopic: "tendon/reply/one", correlationData: Buffer.from([0, 10, 255]) };
+      const ask = (more: object, messageExpiryInterval: number) =>
+        app.publishAsync(
+          `tendon/devices/${firstDevice}/${kind}`,
+          JSON.stringify({ request_id: 1, whenOffline: "queue", supersedeKey: "v", ...request, ...more }),
+          { properties: { ...properties, messageExpiryInterval } },
+        );
+      const waits = async () => {
+        const { text, properties: repeated } = await replies.take();
+        expect(repeated).toMatchObject({ correlationData: properties.correlationData });
+        const reply = JSON.parse(text) as { state?: string; expiresAt: string };
+        expect(reply.state).toBe("queued");
+        return Date.parse(reply.expiresAt) - Date.now();
+      };
+      await ask({ expiresInMs: 600_000 }, 3_600);
+      expect(await waits()).toBeLessThanOrEqual(600_000);
+      await ask({}, 3_600);
+      const [first, second] = [await replies.take(), await replies.take()].map(({ text }) =>
+        JSON.parse(text),
+      );
+      const [ended, queued] = first["state"] === "queued" ? [second, first] : [first, second];
+      expect(ended).toMatchObject({ ok: false });
+      const inMs = Date.parse(String(queued["expiresAt"])) - Date.now();
+      expect(inMs).toBeGreaterThan(3_000_000);
+      expect(inMs).toBeLessThanOrEqual(3_600_000);
+
+      const device = await site.join({ transport: mqttTransport, tools });
+      device.reply((await device.nextRequest("tools/call")).id, textContent("true"));
+      const { topic, text, properties: repeated } = await replies.take();
+      expect([topic, repeated]).toEqual([
+        "tendon/reply/one",
+        expect.objectContaining({ correlationData: properties.correlationData }),
+      ]);
+      expect(JSON.parse(text)).toMatchObject({ request_id: 1, ok: true, result: textContent("true") });
+    },
+  );
+
   it("[APP-4][APP-8] sees no reply on the response topic of another token", async () => {
     const site = await openSite();
     const { body } = await site.rest("POST", "/tokens", { name: "other", scopes: ["read", "call"] });

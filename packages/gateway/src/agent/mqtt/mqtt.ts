@@ -64,6 +64,8 @@ interface RequestProperties {
 }
 
 const origin = { via: "mqtt" as const };
+/** No topic of a reply contains it. */
+const separator = "\n";
 const shortMessageBytes = 4_096;
 const maxTopicBytes = 65_535;
 const shortestExpiryMs = 1_000;
@@ -196,7 +198,7 @@ export class MqttTopics {
 
   async #control(
     principal: Principal,
-    { device, replyTo }: Request,
+    { device, replyTo, correlationData, expiresInMs }: Request,
     message: unknown,
   ): Promise<ControlResponse> {
     const { services } = this.#dependencies;
@@ -218,7 +220,11 @@ export class MqttTopics {
           : "no connected device has a session with this `session_id`";
       return services.control.refuse(message, new TendonError("device_unknown", detail));
     }
-    return await services.control.run(principal, target, decoded.message, { origin, replyTo });
+    const asked = withExpiry(decoded.message, expiresInMs);
+    return await services.control.run(principal, target, asked, {
+      origin,
+      replyTo: withCorrelation(replyTo, correlationData),
+    });
   }
 
   async #call(
@@ -281,9 +287,9 @@ export class MqttTopics {
     const links = this.#apps.get(call.principal);
     if (reply === undefined || links === undefined) return;
     const text = JSON.stringify({ ...reply.head, ...endOf(call, "type" in reply.head) });
-    const correlationData =
-      reply.correlation === undefined ? undefined : Buffer.from(reply.correlation, "base64");
-    for (const link of links) link.deliver(reply.topic, text, correlationData);
+    const [topic = "", correlation = reply.correlation] = reply.topic.split(separator);
+    const correlationData = correlation === undefined ? undefined : Buffer.from(correlation, "base64");
+    for (const link of links) link.deliver(topic, text, correlationData);
   }
 
   #publishEvent({ type, device, at, data }: GatewayEvent): void {
@@ -325,9 +331,17 @@ function topicPart(method: string): string {
 }
 
 /** `expiresInMs` of the message counts before the expiry of MQTT, which is raised to the shortest that calls have. */
-function withExpiry(queue: NonNullable<CallMessage["queue"]>, expiresInMs: number | undefined) {
+function withExpiry<Queue extends { readonly expiresInMs?: number | undefined }>(
+  queue: Queue,
+  expiresInMs: number | undefined,
+): Queue {
   if (queue.expiresInMs !== undefined || expiresInMs === undefined) return queue;
   return { ...queue, expiresInMs: Math.min(Math.max(expiresInMs, shortestExpiryMs), longestExpiryMs) };
+}
+
+/** A queued action stores only the topic of its second reply, so that its correlation data is stored with it. */
+function withCorrelation(topic: string, correlationData: Buffer | undefined): string {
+  return correlationData === undefined ? topic : `${topic}${separator}${correlationData.toString("base64")}`;
 }
 
 interface CallMessage {
