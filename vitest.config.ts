@@ -23,6 +23,15 @@ export default defineConfig({
           exclude: ["**/node_modules/**", ...wholeProcess],
         },
       },
+      {
+        extends: true as const,
+        test: {
+          name: "mqtt5",
+          include: ["test/mqtt/*.test.ts", "test/scenarios/mqtt.test.ts"],
+          exclude: ["test/mqtt/version-5.test.ts"],
+          env: { TENDON_TEST_MQTT_VERSION: "5" },
+        },
+      },
       { extends: true as const, test: { name: "alone", include: wholeProcess, isolate: true } },
     ],
     setupFiles: ["./test/watches-setup.ts"],

@@ -2,7 +2,9 @@
 import {
   type CallSettings,
   type HttpSettings,
+  isQueued,
   NotAGatewayError,
+  type QueueSettings,
   TendonApiError,
   TendonClient,
 } from "@tendon/client";
@@ -61,6 +63,30 @@ describe("the client", () => {
       reply.callId,
     ]);
     expect(await client.calls.get(reply.callId)).toMatchObject({ tool: "a", arguments: { x: 1 } });
+  });
+
+  it("queues a call for a device that is offline, lists it and cancels it", async () => {
+    const site = await openSite();
+    const device = await site.join({ tools: [tool("a")] });
+    const client = clientOf(site);
+    const queue: QueueSettings = { whenOffline: "queue", expiresInMs: 60_000, supersedeKey: "k" };
+    const live = client.call(firstDevice, "a", {}, queue);
+    await answer(device);
+    expect(isQueued(await live)).toBe(false);
+    device.close();
+    await until(async () => !(await client.devices.get(firstDevice)).online, "the device is offline");
+    await expect(client.call(firstDevice, "a")).rejects.toMatchObject({ code: "device_offline" });
+    const reply = await client.call(firstDevice, "a", {}, queue);
+    if (!isQueued(reply)) throw new TypeError("the call was not queued");
+    const { callId, expiresAt } = reply;
+    expect((await client.calls.queued({ device: firstDevice })).calls).toMatchObject([
+      { callId, expiresAt, supersedeKey: "k" },
+    ]);
+    expect(await client.calls.cancel(callId)).toMatchObject({ state: "finished", outcome: "cancelled" });
+    await expect(client.calls.cancel(callId)).rejects.toMatchObject({ code: "conflict" });
+    expect((await client.calls.queued()).calls).toEqual([]);
+    const many = await client.callMany({ all: true }, "a", {}, queue);
+    expect(many).toEqual({ job: expect.any(String) });
   });
 
   it("reports an error with its code, and whether a retry can help", async () => {
@@ -152,10 +178,10 @@ describe("the client", () => {
     for (const group of groups) {
       for (const [name, method] of Object.entries(group)) {
         const call = method as (...args: unknown[]) => Promise<unknown>;
-        await (name === "list" ? call({}) : call("VALUE", {}));
+        await (name === "list" || name === "queued" ? call({}) : call("VALUE", {}));
       }
     }
-    expect(asked).toHaveLength(27);
+    expect(asked).toHaveLength(30);
     expect(
       asked.filter((request) => !known.includes(request.replace("/api/v1", "")) && !known.includes(request)),
     ).toEqual([]);

@@ -16,9 +16,9 @@ const [server, passwordTool] = ["mosquitto", "mosquitto_passwd"] as const;
 const howToGet =
   "mosquitto is missing: `npm test` as root on Debian installs it; otherwise apt-get install mosquitto mosquitto-clients, or see https://mosquitto.org/download/";
 
-/** The ACL rules from docs/reference/mqtt.md. */
-function documentedRules(): string {
-  const page = fs.readFileSync(new URL("../docs/reference/mqtt.md", import.meta.url), "utf8");
+/** The ACL rules from a page of the documentation. */
+function documentedRules(file: string): string {
+  const page = fs.readFileSync(new URL(`../docs/${file}`, import.meta.url), "utf8");
   return /```\w*\n(# acl\n.*?)```/s.exec(page)?.[1] ?? "";
 }
 
@@ -42,14 +42,17 @@ export class Mosquitto {
     this.#folder = folder;
   }
 
-  static async start(users: Readonly<Record<string, string>>): Promise<Mosquitto> {
+  static async start(
+    users: Readonly<Record<string, string>>,
+    page = "reference/mqtt.md",
+  ): Promise<Mosquitto> {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-mosquitto-"));
     const broker = new Mosquitto(await freePort(), folder);
     onTestFinished(async () => {
       await broker.stop();
       fs.rmSync(folder, { recursive: true, force: true });
     });
-    fs.writeFileSync(broker.#file("acl"), documentedRules(), { mode: 0o600 });
+    fs.writeFileSync(broker.#file("acl"), documentedRules(page), { mode: 0o600 });
     fs.writeFileSync(broker.#file("passwords"), "", { mode: 0o600 });
     const settings = [
       `listener ${broker.port} 127.0.0.1`,

@@ -15,6 +15,14 @@ export interface MqttSettings {
   readonly keepalive: number;
 }
 
+/** The version that clients of this run speak: `npm test` runs test/mqtt with both. */
+export const mqttVersion = process.env["TENDON_TEST_MQTT_VERSION"] === "5" ? 5 : 4;
+
+/** The return codes of MQTT 3.1.1 for the reason codes of a CONNACK of MQTT 5. */
+const returnCodes: Readonly<Record<number, number>> = { 132: 1, 133: 2, 136: 3, 134: 4, 135: 5 };
+/** A rejected filter in a SUBACK of MQTT 3.1.1, and reason codes of MQTT 5 from here on. */
+const REJECTED = 128;
+
 /** The broker rejected the connection with this CONNACK return code. */
 export class MqttRefused extends Error {
   override readonly name = "MqttRefused";
@@ -26,7 +34,7 @@ export class MqttRefused extends Error {
   }
 }
 
-/** A plain MQTT 3.1.1 client that subscribes only on request. */
+/** A plain MQTT client that subscribes only on request. Codes of MQTT 5 are given as those of 3.1.1. */
 export class MqttWire implements DeviceWire {
   readonly socket: net.Socket;
   readonly ended: Promise<{ code: number; reason: string }>;
@@ -36,11 +44,13 @@ export class MqttWire implements DeviceWire {
   readonly messages: IPublishPacket[] = [];
   readonly #texts = new Inbox<string>("message");
   readonly #settings: MqttSettings;
+  readonly #version: number;
 
-  private constructor(socket: net.Socket, settings: MqttSettings) {
+  private constructor(socket: net.Socket, settings: MqttSettings, protocolVersion: number) {
     this.socket = socket;
     this.#settings = settings;
-    const parser = mqttPacket.parser({ protocolVersion: 4 });
+    this.#version = protocolVersion;
+    const parser = mqttPacket.parser({ protocolVersion });
     socket.on("data", (chunk) => parser.parse(chunk));
     socket.on("error", () => undefined);
     parser.on("packet", (packet) => {
@@ -63,14 +73,14 @@ export class MqttWire implements DeviceWire {
     more: Partial<IConnectPacket> = {},
     socket: net.Socket = dial(settings.endpoint),
   ): Promise<MqttWire> {
-    const wire = new MqttWire(socket, settings);
+    const wire = new MqttWire(socket, settings, more.protocolVersion ?? mqttVersion);
     const { client_id: clientId, username, password, keepalive } = settings;
     secretWatch.keep(password, "an MQTT password");
     secretWatch.keep(clientId.split("@@@")[2], "a Client-Id");
     wire.send({
       cmd: "connect",
       protocolId: "MQTT",
-      protocolVersion: 4,
+      protocolVersion: mqttVersion,
       clean: true,
       clientId,
       ...(username === "" ? {} : { username }),
@@ -79,8 +89,11 @@ export class MqttWire implements DeviceWire {
       ...more,
     });
     const packet = await Promise.race([wire.packets.take(), wire.ended]);
-    if ("cmd" in packet && packet.cmd === "connack" && packet.returnCode === 0) return wire;
-    throw new MqttRefused("cmd" in packet && packet.cmd === "connack" ? (packet.returnCode ?? -1) : -1);
+    if (!("cmd" in packet) || packet.cmd !== "connack") throw new MqttRefused(-1);
+    const { returnCode = -1, reasonCode } = packet;
+    const code = reasonCode === undefined ? returnCode : (returnCodes[reasonCode] ?? reasonCode);
+    if (code === 0) return wire;
+    throw new MqttRefused(code);
   }
 
   get untaken(): readonly string[] {
@@ -88,7 +101,7 @@ export class MqttWire implements DeviceWire {
   }
 
   send(packet: Packet): void {
-    this.socket.write(mqttPacket.generate(packet));
+    this.socket.write(mqttPacket.generate(packet, { protocolVersion: this.#version }));
   }
 
   publish(topic: string, payload: string | Buffer, more: Partial<IPublishPacket> = {}): void {
@@ -100,7 +113,7 @@ export class MqttWire implements DeviceWire {
     this.send({ cmd: "subscribe", messageId: 7, subscriptions: [{ topic, qos }] });
     const packet = await this.nextPacket("suback");
     const [granted] = packet.granted;
-    return typeof granted === "number" ? granted : -1;
+    return typeof granted === "number" ? Math.min(granted, REJECTED) : -1;
   }
 
   /** A protocol round trip: everything sent before has been read. */

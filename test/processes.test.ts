@@ -166,6 +166,23 @@ describe("a program with the JSON-lines protocol", () => {
     expect((await site.call("lamp", "lamp.get")).status).toBe(200);
   });
 
+  it("[QUE-1] runs a call that was queued while it was away, after its restart", async () => {
+    const clock = new ManualClock();
+    const site = await siteWith("lamp.mjs", [], {}, { clock });
+    await online(site);
+    await site.call("lamp", "exit");
+    await offline(site);
+    const at = "/devices/lamp/tools/lamp.set/call";
+    const reply = await site.rest("POST", at, { arguments: { on: true }, whenOffline: "queue" });
+    expect(reply).toMatchObject({ status: 202, body: { state: "queued" } });
+    clock.advance(1_000);
+    const end = await until(async () => {
+      const { body } = await site.rest("GET", `/calls/${reply.body["callId"]}`);
+      return body["state"] === "finished" && body;
+    }, "the end of the call");
+    expect(end).toMatchObject({ outcome: "ok", answer: { structuredContent: { on: true } } });
+  });
+
   it("[PRC-7] is restarted with growing delays if it keeps exiting", async () => {
     const clock = new ManualClock();
     const lines: string[] = [];

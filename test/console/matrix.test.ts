@@ -89,6 +89,7 @@ async function addActivity(shared: SharedConsole, upstream: Upstream): Promise<r
   await site.call(kitchen, "self.get_device_status");
   await away.stop();
   await untilOnline(site, kitchen, false);
+  await site.call(kitchen, "self.audio_speaker.set_volume", { volume: 5 }, { whenOffline: "queue" });
   return [
     "/",
     "/calls",
@@ -283,6 +284,9 @@ describe("every page", () => {
     await page.getByLabel("url").waitFor();
     await expectNoFinding(page, "tools opened");
     await go(page, `/devices/${kitchen}`, "away");
+    await page.getByRole("list", { name: "Queued calls" }).waitFor();
+    await page.getByText("self.audio_speaker.set_volume").first().click();
+    await page.getByRole("button", { name: "Queue it" }).waitFor();
     await expectNoFinding(page, "a device that is offline");
     await go(page, "/", "Fleet");
     await page.getByRole("button", { name: /waiting for approval/ }).click();

@@ -32,6 +32,13 @@ const connect: Packet = {
   password: Buffer.from("p"),
 };
 
+const connect5 = { ...connect, protocolVersion: 5 } as const;
+const request = { cmd: "publish", topic: "tendon/control", payload: "{}", qos: 1, messageId: 7, dup: false };
+
+function encoded(packets: readonly Packet[], protocolVersion: number): Buffer {
+  return Buffer.concat(packets.map((packet) => generate(packet, { protocolVersion })));
+}
+
 /** What boards and apps send, each on its own and behind a CONNECT. */
 export const mqttSeeds: readonly Buffer[] = [
   [connect],
@@ -61,11 +68,29 @@ export const mqttSeeds: readonly Buffer[] = [
   [connect, { cmd: "subscribe", messageId: 1, subscriptions: [{ topic: "tendon/events/#", qos: 1 }] }],
   [connect, { cmd: "unsubscribe", messageId: 2, unsubscriptions: ["tendon/events/#"] }],
   [connect, { cmd: "puback", messageId: 7 }, { cmd: "pingreq" }, { cmd: "disconnect" }],
-  [{ ...connect, protocolVersion: 5, properties: { sessionExpiryInterval: 10 } } as Packet],
   [{ ...connect, will: { topic: "w", payload: Buffer.from("x"), qos: 1, retain: true } } as Packet],
-].map((packets) =>
-  Buffer.concat(packets.map((packet) => generate(packet as Packet, { protocolVersion: 4 }))),
-);
+]
+  .map((packets) => encoded(packets as Packet[], 4))
+  .concat(
+    [
+      [{ ...connect5, properties: { sessionExpiryInterval: 10, userProperties: { a: ["b", "c"] } } }],
+      [
+        connect5,
+        { ...request, properties: { responseTopic: "tendon/reply/a", correlationData: Buffer.from("1") } },
+      ],
+      [connect5, { ...request, topic: "", properties: { topicAlias: 1, messageExpiryInterval: 60 } }],
+      [
+        connect5,
+        {
+          cmd: "subscribe",
+          messageId: 1,
+          properties: { subscriptionIdentifier: 3 },
+          subscriptions: [{ topic: "tendon/#", qos: 1, nl: true, rap: true, rh: 1 }],
+        },
+      ],
+      [connect5, { cmd: "disconnect", reasonCode: 4, properties: { sessionExpiryInterval: 5 } }],
+    ].map((packets) => encoded(packets as Packet[], 5)),
+  );
 
 const pair = seeds.schemas
   .slice(0, 20)

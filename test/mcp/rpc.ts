@@ -28,7 +28,7 @@ function question({ at = "/mcp", method = "POST", token = adminToken, headers = 
   };
 }
 
-export async function say(site: Site, said: Said): Promise<Answer> {
+export async function say(site: Pick<Site, "url">, said: Said): Promise<Answer> {
   return await askAll(site.url, question(said));
 }
 
@@ -79,6 +79,28 @@ class NoSession extends Error {
 }
 
 const modernVersion = "2026-07-28";
+
+interface ModernOptions {
+  readonly token?: string;
+  readonly capabilities?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The reply to a request of the newer era with these capabilities. */
+export async function askModern(
+  site: Pick<Site, "url">,
+  method: string,
+  params: Record<string, unknown>,
+  { token, capabilities = {}, headers = {} }: ModernOptions = {},
+): Promise<{ [key: string]: Json }> {
+  const said = modern(method, params);
+  const body = said.body as { params: { _meta: Record<string, unknown> } };
+  body.params._meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+  const { taskId } = params;
+  const named = typeof taskId === "string" ? { "mcp-name": taskId } : {};
+  const reply = await say(site, { ...said, token, headers: { ...said.headers, ...named, ...headers } });
+  return reply.text.startsWith("{") ? asObject(reply.text) : (messagesOf(reply.text)[0] ?? {});
+}
 
 /** A request without a session, with its required fields. */
 export function modern(method: string, params: Record<string, unknown> = {}, id = 1): Said {

@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { Writable } from "node:stream";
 import { limits } from "@tendon/protocol";
-import type { IConnectPacket } from "mqtt-packet";
+import mqttPacket, { type IConnectPacket } from "mqtt-packet";
 import { pino } from "pino";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { askAll } from "../http-client.ts";
@@ -353,5 +353,33 @@ describe("an external broker", () => {
     const site = await openSite({ config: { mqtt: { broker: broker.url("tendon", "wrong") } } });
     expect((await askAll(site.url, { path: "/readyz" })).status).toBe(503);
     await site.tendon.stop();
+  });
+
+  it("[MQT-9] that rejects MQTT 5 is spoken to with 3.1.1", async () => {
+    const versions: number[] = [];
+    const old = net.createServer((socket) => {
+      const parser = mqttPacket.parser();
+      socket.on("error", () => undefined);
+      parser.on("packet", (packet) => {
+        if (packet.cmd !== "connect") return;
+        versions.push(packet.protocolVersion ?? 0);
+        socket.write(Buffer.from([0x20, 2, 0, packet.protocolVersion === 4 ? 0 : 1]));
+        if (packet.protocolVersion !== 4) socket.end();
+      });
+      socket.on("data", (chunk) => parser.parse(chunk));
+      onTestFinished(() => {
+        socket.destroy();
+      });
+    });
+    old.listen(0, "127.0.0.1");
+    await once(old, "listening");
+    onTestFinished(() => {
+      old.close();
+    });
+    const address = old.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const site = await openSite({ config: { mqtt: { broker: `mqtt://127.0.0.1:${port}` } } });
+    await ready(site);
+    expect(versions).toEqual([5, 4]);
   });
 });

@@ -24,6 +24,20 @@ export function connectionOptions(command: Command, token: string): Command {
     .option("--data <folder>", "the gateway's data folder (TENDON_DATA; default ./data)");
 }
 
+/** Options of commands whose call may wait for its device. */
+export function queueOptions(command: Command): Command {
+  return command
+    .option("--queue", "if the device is offline, run it when the device is next online")
+    .option(
+      "--expires <duration>",
+      "with --queue: how long it may wait, 1s to 30d, such as 30m or 7d (default 24h)",
+    )
+    .option(
+      "--supersede <key>",
+      "with --queue: replace your older queued call of this tool that has the same key",
+    );
+}
+
 /** `--export csv` writes a whole list to the standard output, as a file. */
 export function exportOption(rows: string): Option {
   return new Option("--export <format>", `write all matching ${rows} to the standard output`).choices([

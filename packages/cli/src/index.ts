@@ -5,13 +5,16 @@ import {
   described,
   exportOption,
   gatewayCommand,
+  queueOptions,
   wholeNumber,
 } from "./command-options.ts";
 import { addApprovalsCommand } from "./commands/approvals-arguments.ts";
+import { addCallsCommand } from "./commands/calls-arguments.ts";
 import { addConfigCommand } from "./commands/config-arguments.ts";
 import { addDeviceCommand } from "./commands/device-arguments.ts";
 import { addFirmwareCommand } from "./commands/firmware-arguments.ts";
 import { addHomeCommand } from "./commands/home-arguments.ts";
+import { addHomeAssistantCommand } from "./commands/home-assistant-arguments.ts";
 import { addSimulateCommand } from "./commands/simulate-arguments.ts";
 import { addTokenCommand } from "./commands/token-arguments.ts";
 import { addWebhookCommand } from "./commands/webhook-arguments.ts";
@@ -87,25 +90,20 @@ function build(): Command {
     .option("--user", "include user-only tools")
     .action(async (device, options) => (await import("./commands/tools.ts")).tools(device, options));
 
-  gatewayCommand(program, "call", "call a tool of a device and print the result")
+  queueOptions(gatewayCommand(program, "call", "call a tool of a device and print the result"))
     .argument("<device>", "id or alias")
     .argument("<tool>", "the tool's name, such as self.audio_speaker.set_volume")
     .argument("[arguments...]", "key=value for each argument")
     .option("--args <json>", "all arguments as one JSON object")
     .option("--timeout <duration>", "how long to wait, such as 500ms, 5s or 2m")
-    .option("--output <file>", "write the image or audio of the result to a file")
+    .addOption(
+      new Option("--output <file>", "write the image or audio of the result to a file").conflicts("queue"),
+    )
     .action(async (device, tool, pairs, options) =>
       (await import("./commands/call.ts")).call(device, tool, pairs, options),
     );
 
-  gatewayCommand(program, "calls", "list the call history, newest first")
-    .option("--device <device>", "only calls to this device")
-    .option("--tool <tool>", "only calls of this tool")
-    .option("--outcome <outcome>", "only calls with this outcome: ok, tool_error or an error code")
-    .option("--limit <number>", "maximum number of calls", wholeNumber, 50)
-    .option("--all", "include the automatic status reads of open console pages")
-    .addOption(exportOption("calls"))
-    .action(async (options) => (await import("./commands/calls.ts")).calls(options));
+  const calls = addCallsCommand(program);
 
   gatewayCommand(
     program,
@@ -119,7 +117,7 @@ function build(): Command {
     .addOption(exportOption("entries"))
     .action(async (options) => (await import("./commands/audit.ts")).audit(options));
 
-  gatewayCommand(program, "control", "send a device_control action to a device")
+  queueOptions(gatewayCommand(program, "control", "send a device_control action to a device"))
     .argument("<device>", "id or alias")
     .argument("<action>", "set_volume, volume_up, volume_down, get_volume, mute, unmute, or a custom action")
     .argument("[fields...]", "key=value for each field of the action")
@@ -157,12 +155,14 @@ function build(): Command {
   const simulate = addSimulateCommand(program);
   addHomeCommand(program);
   const groups = [
+    calls,
     simulate,
     addDeviceCommand(program),
     addApprovalsCommand(program),
     addTokenCommand(program),
     addFirmwareCommand(program),
     addWebhookCommand(program),
+    addHomeAssistantCommand(program),
     addConfigCommand(program),
   ];
 

@@ -99,11 +99,16 @@ export function plainLines(text: string): string {
 }
 
 export function ago(iso: string | null, now: number): string {
-  if (iso === null) return "never";
-  const seconds = Math.max(0, Math.round((now - Date.parse(iso)) / 1000));
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min ago`;
-  return seconds < 172_800
-    ? `${Math.round(seconds / 3600)} h ago`
-    : `${Math.round(seconds / 86_400)} days ago`;
+  return iso === null ? "never" : `${span(now - Date.parse(iso))} ago`;
+}
+
+export function ahead(iso: string, now: number): string {
+  return `in ${span(Date.parse(iso) - now)}`;
+}
+
+function span(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`;
 }

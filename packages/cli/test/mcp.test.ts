@@ -94,6 +94,19 @@ describe.each(eras)("tendon mcp with the %s protocol", (era) => {
     expect(tokens.map(({ name, scopes }) => [name, scopes])).toEqual([["mcp", ["read", "call"]]]);
   });
 
+  it("passes requests about tasks on", async () => {
+    const { folder, serve } = testFolder();
+    await serve(false);
+    const extensions = { "io.modelcontextprotocol/tasks": {} };
+    const client = await bridge(folder, era, [], { capabilities: { extensions } });
+    const asked = client.request(
+      { method: "tasks/get", params: { taskId: "an-unknown-task" } } as Parameters<Client["request"]>[0],
+      { "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value }) } },
+    );
+    await expect(asked).rejects.toThrow(/task/i);
+    await expect(asked).rejects.not.toThrow(/mcp-name/i);
+  });
+
   it("continues when the gateway restarts on another port", async () => {
     const { folder, serve } = testFolder();
     const first = await serve();

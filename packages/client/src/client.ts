@@ -28,6 +28,8 @@ import type {
   Job,
   JsonObject,
   NewWebhook,
+  QueuedCalls,
+  QueuedReply,
   ReplayResult,
   ToolList,
   WebhookChange,
@@ -47,10 +49,23 @@ export interface CallSettings {
   readonly idempotencyKey?: string | undefined;
   /** Cancels the call. */
   readonly signal?: AbortSignal | undefined;
+  /** A call to a device that is offline fails with `device_offline`. */
+  readonly whenOffline?: "fail" | undefined;
+}
+
+/** For a call that may wait until its device is online. A device that is online is called at once. */
+export interface QueueSettings extends Omit<CallSettings, "whenOffline"> {
+  readonly whenOffline: "queue";
+  /** How long the call may wait, in ms: 24 hours by default, 30 days at most. */
+  readonly expiresInMs?: number | undefined;
+  /** A newer queued call with the same key, device and tool, by the same token, replaces this one. */
+  readonly supersedeKey?: string | undefined;
 }
 
 /** A query whose fields may also be `undefined`. */
 type Given<Query> = { readonly [Key in keyof Query]?: Query[Key] | undefined };
+
+type QueuedQuery = Pick<CallQuery, "device" | "tool" | "principal" | "limit" | "cursor">;
 
 interface Signal {
   readonly signal?: AbortSignal | undefined;
@@ -98,8 +113,13 @@ export class TendonClient {
   };
 
   readonly calls = {
-    list: (query: Given<CallQuery> = {}) => this.#get<CallHistory>("/calls", query),
+    list: (query: Given<Omit<CallQuery, "state">> = {}) => this.#get<CallHistory>("/calls", query),
+    /** The calls that wait for their device, oldest first. */
+    queued: (query: Given<QueuedQuery> = {}) =>
+      this.#get<QueuedCalls>("/calls", { ...query, state: "queued" }),
     get: (callId: string) => this.#get<CallTrace>(`/calls/${encodeURIComponent(callId)}`),
+    /** Cancels a queued call. One that runs or has ended is a `conflict`. */
+    cancel: (callId: string) => this.request<CallTrace>("DELETE", `/calls/${encodeURIComponent(callId)}`),
   };
 
   readonly approvals = {
@@ -145,20 +165,38 @@ export class TendonClient {
       this.request<ReplayResult>("POST", webhookPath(id, "/replay"), { body: { since } }),
   };
 
-  /** Calls a tool and waits for its result. An error that the tool itself reports is a result with `isError: true`. */
-  call(device: string, tool: string, args: JsonObject = {}, settings: CallSettings = {}): Promise<CallReply> {
+  /**
+   * Calls a tool and waits for its result. An error that the tool itself reports is a result with `isError: true`. With
+   * `whenOffline: "queue"`, the reply for a device that is offline is a `QueuedReply`; see `isQueued`.
+   */
+  call(device: string, tool: string, args?: JsonObject, settings?: CallSettings): Promise<CallReply>;
+  call(
+    device: string,
+    tool: string,
+    args: JsonObject,
+    settings: CallSettings | QueueSettings,
+  ): Promise<CallReply | QueuedReply>;
+  call(
+    device: string,
+    tool: string,
+    args: JsonObject = {},
+    settings: CallSettings | QueueSettings = {},
+  ): Promise<CallReply | QueuedReply> {
     const path = `/devices/${encodeURIComponent(device)}/tools/${encodeURIComponent(tool)}/call`;
-    return this.#call<CallReply>(path, { arguments: args, timeoutMs: settings.timeoutMs }, settings);
+    return this.#call(path, { arguments: args, ...bodyOf(settings) }, settings);
   }
 
-  /** Calls one tool on many devices. A call to more than 500 devices becomes a job. */
+  /**
+   * Calls one tool on many devices. A call to more than 500 devices becomes a job; with `whenOffline: "queue"` also one
+   * of which any device is offline.
+   */
   callMany(
     target: FleetTarget,
     tool: string,
     args: JsonObject = {},
-    settings: CallSettings = {},
+    settings: CallSettings | QueueSettings = {},
   ): Promise<FleetReply | { readonly job: string }> {
-    return this.#call("/calls", { target, tool, arguments: args, timeoutMs: settings.timeoutMs }, settings);
+    return this.#call("/calls", { target, tool, arguments: args, ...bodyOf(settings) }, settings);
   }
 
   /** The events from now on, or after one that was seen before. Reconnects and resumes by itself. */
@@ -170,7 +208,11 @@ export class TendonClient {
     return this.request<Answer>("GET", path, { query: query as Query | undefined });
   }
 
-  #call<Answer>(path: string, body: object, { idempotencyKey, signal }: CallSettings): Promise<Answer> {
+  #call<Answer>(
+    path: string,
+    body: object,
+    { idempotencyKey, signal }: CallSettings | QueueSettings,
+  ): Promise<Answer> {
     const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     return this.request<Answer>("POST", path, { body, headers, signal });
   }
@@ -183,6 +225,16 @@ export class TendonClient {
       signal?.throwIfAborted();
     }
   }
+}
+
+/** Whether the call waits until its device is online. */
+export function isQueued(reply: CallReply | QueuedReply): reply is QueuedReply {
+  return "state" in reply;
+}
+
+function bodyOf(settings: CallSettings | QueueSettings): object {
+  const { idempotencyKey: _key, signal: _signal, ...body } = settings;
+  return body;
 }
 
 function webhookPath(id: string, rest = ""): string {

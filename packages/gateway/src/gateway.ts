@@ -4,7 +4,15 @@
  */
 import type { Device, SettingView } from "@tendon/protocol";
 import { type Addresses, addressesOf } from "./addresses.ts";
-import { createHttp, forwardMisrouted, type Http, listen, portOf, serveCertificate } from "./agent/agent.ts";
+import {
+  createHttp,
+  forwardMisrouted,
+  type HomeAssistant,
+  type Http,
+  listen,
+  portOf,
+  serveCertificate,
+} from "./agent/agent.ts";
 import { Erasure } from "./calls/calls.ts";
 import { type Config, type ConfigInput, loadConfig } from "./config/config.ts";
 import { openFileWarning } from "./open-files.ts";
@@ -16,10 +24,12 @@ import {
   type DeviceConnections,
   type Foundation,
   type FoundationOptions,
+  homeAssistantView,
   type Modules,
   type MqttTransport,
   openDeviceConnections,
   openFoundation,
+  openHomeAssistant,
   openModules,
   openRoutes,
   Shutdown,
@@ -120,6 +130,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     mqtt,
     started,
   });
+  let homeAssistant: HomeAssistant | undefined;
   const { console, endpoints } = await openRoutes(http, {
     ...modules,
     config,
@@ -130,6 +141,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     frames: devices.frames,
     eraseHistory: (device) => erasure.everywhere(device),
     addresses,
+    homeAssistant: () => homeAssistantView(config, homeAssistant?.state),
     listening: config.http,
     settingsOf,
     startDemoDevice: startDemoDevice && (() => startDemoDevice(provision)),
@@ -160,6 +172,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     locked: foundation.folderLock.locked,
     ports: { http: portOf(http), mqtt: mqtt.port },
   });
+  const publicUrl = () => addresses().public;
+  homeAssistant = await openHomeAssistant(config, foundation, modules, publicUrl, started);
   await modules.audit.recordStart(foundation, options.settings ?? []);
   log.info({ url, admission: config.devices.admission, version }, "gateway started");
   const fewFiles = openFileWarning();

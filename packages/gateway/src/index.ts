@@ -18,4 +18,4 @@ export { disablePretenuring } from "./gc-tuning.ts";
 export { openFileWarning } from "./open-files.ts";
 export { backUp, examineStorage, restoreBackup } from "./store/store.ts";
 export { version } from "./version.ts";
-export { startProblems } from "./wiring/wiring.ts";
+export { cleanHomeAssistant, examineHomeAssistant, startProblems } from "./wiring/wiring.ts";

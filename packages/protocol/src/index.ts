@@ -59,6 +59,7 @@ export {
   FirmwareList,
   FirmwareUpload,
 } from "./api/firmware.ts";
+export { HomeAssistantView } from "./api/home-assistant.ts";
 export { HttpDeviceRequest } from "./api/http-device.ts";
 export {
   DemoDevice,
@@ -84,7 +85,7 @@ export {
   Provisioned,
   ProvisionRequest,
 } from "./api/provisioning.ts";
-export { decodeQueueOptions, QueuedReply } from "./api/queue.ts";
+export { decodeQueueOptions, minQueuedCallMs, QueuedReply } from "./api/queue.ts";
 export {
   type OtaProblem,
   type SessionEnding,

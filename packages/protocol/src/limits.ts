@@ -303,6 +303,11 @@ export const limits = {
     "not_found",
     "per token and address: finished calls whose agent has not fetched the result yet",
   ),
+  mcpTasksPerToken: bound(
+    32,
+    "rate_limited",
+    "calls of agents that run as tasks, and results that wait for them",
+  ),
   mcpStreamBufferBytes: bound(
     16 * 1024 * KIB,
     "rate_limited",

@@ -1,14 +1,16 @@
 import fs from "node:fs";
+import { isQueued } from "@tendon/client";
 import type { CallReply, Problem, Tool } from "@tendon/protocol";
 import { readDuration } from "../duration.ts";
 import { OperationError, UsageError } from "../errors.ts";
 import { readLoosely, splitPairs } from "../fields.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { colours, complain, plain, plainLines, print, printJson } from "../output.ts";
+import { printQueued, type QueueFlags, readQueueFlags, withQueueHint } from "../queueing.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 import { propertiesOf } from "./tools.ts";
 
-interface CallCommandOptions extends TargetOptions {
+interface CallCommandOptions extends TargetOptions, QueueFlags {
   readonly args?: string;
   readonly timeout?: string;
   readonly output?: string;
@@ -21,13 +23,21 @@ export async function call(
   pairs: string[],
   options: CallCommandOptions,
 ): Promise<void> {
+  const queue = readQueueFlags(options);
   const client = new GatewayClient(readTarget(options));
   const timeoutMs = options.timeout === undefined ? undefined : readDuration(options.timeout);
   const args =
     options.args === undefined ? await readPairs(client, device, tool, pairs) : readArgs(options.args, pairs);
-  const reply = await client.call(device, tool, args, { timeoutMs }).catch(async (error: unknown) => {
-    throw await withUnknownArguments(error, client, { device, tool, args });
-  });
+  const reply = await client
+    .call(device, tool, args, { timeoutMs, ...queue })
+    .catch(async (error: unknown) => {
+      throw withQueueHint(await withUnknownArguments(error, client, { device, tool, args }));
+    });
+  if (isQueued(reply)) {
+    if (options.json === true) printJson(reply);
+    else printQueued(reply);
+    return;
+  }
   if (options.json === true) printJson(reply);
   else printContent(reply, options.output);
   if (options.output !== undefined) saveMedia(reply, options.output);

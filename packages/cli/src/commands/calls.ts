@@ -1,6 +1,7 @@
+import type { CallTrace, QueuedCalls } from "@tendon/protocol";
 import { aliasesOf } from "../aliases.ts";
 import { GatewayClient } from "../gateway-client.ts";
-import { colours, plain, print, printJson, printTable } from "../output.ts";
+import { ago, ahead, colours, complain, plain, plainLines, print, printJson, printTable } from "../output.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 import { type ExportFormat, writeExport } from "../write-export.ts";
 
@@ -10,13 +11,22 @@ interface CallsOptions extends TargetOptions {
   readonly outcome?: string;
   readonly limit: number;
   readonly all?: boolean;
+  readonly queued?: boolean;
   readonly export?: ExportFormat;
+  readonly json?: boolean;
+}
+
+interface CallOptions extends TargetOptions {
   readonly json?: boolean;
 }
 
 export async function calls(options: CallsOptions): Promise<void> {
   const client = new GatewayClient(readTarget(options));
   const { device, tool, outcome, limit } = options;
+  if (options.queued === true) {
+    await listQueued(client, options);
+    return;
+  }
   // Open console pages read the status automatically; a list of calls is about the others.
   const query = { device, tool, outcome, limit, automatic: options.all === true ? undefined : false };
   if (options.export !== undefined) {
@@ -49,6 +59,79 @@ export async function calls(options: CallsOptions): Promise<void> {
       String(Math.round(durationMs)),
     ]),
   );
+}
+
+async function listQueued(client: GatewayClient, { device, tool, limit, json }: CallsOptions): Promise<void> {
+  const page = await client.calls.queued({ device, tool, limit });
+  if (page.calls.length === 0 && device !== undefined) await requireDevice(client, device);
+  if (json === true) printJson(page);
+  else await printQueuedCalls(client, page);
+}
+
+async function printQueuedCalls(
+  client: GatewayClient,
+  { calls: waiting, nextCursor }: QueuedCalls,
+): Promise<void> {
+  if (waiting.length === 0) {
+    print("No calls wait for their device.");
+    return;
+  }
+  const now = Date.now();
+  const aliases = await aliasesOf(
+    client,
+    waiting.map(({ device }) => device),
+  );
+  await printTable(
+    ["ID", "QUEUED", "DEVICE", "TOOL", "ARGUMENTS", "BY", "EXPIRES"],
+    waiting.map(({ callId, askedAt, device, tool, preview, principal, expiresAt }) => [
+      callId,
+      colours.dim(ago(askedAt, now)),
+      aliases.get(device) ?? device,
+      plain(tool),
+      plain(preview?.arguments ?? ""),
+      plain(principal),
+      ahead(expiresAt, now),
+    ]),
+  );
+  if (nextCursor !== undefined) complain(`Showing the ${waiting.length} oldest calls. Use a higher --limit.`);
+}
+
+export async function showCall(id: string, options: CallOptions): Promise<void> {
+  const client = new GatewayClient(readTarget(options));
+  const trace = await client.calls.get(id);
+  if (options.json === true) {
+    printJson(trace);
+    return;
+  }
+  const aliases = await aliasesOf(client, [trace.device]);
+  print(`${plain(trace.tool)} on ${aliases.get(trace.device) ?? trace.device}, by ${plain(trace.principal)}`);
+  print(stateOf(trace));
+  for (const item of trace.answer?.content ?? [])
+    print(
+      item["type"] === "text"
+        ? plainLines(String(item["text"]))
+        : colours.dim(`[${plain(String(item["type"]))}]`),
+    );
+}
+
+function stateOf({ state, outcome, detail, askedAt, expiresAt, at }: CallTrace): string {
+  const now = Date.now();
+  if (state === "queued" && expiresAt !== null)
+    return `queued ${ago(askedAt, now)}; runs when the device is next online; expires ${ahead(expiresAt, now)}`;
+  if (state !== "finished" || outcome === null) return `running; asked ${ago(askedAt, now)}`;
+  const reason = detail === null ? "" : `: ${plain(detail)}`;
+  return `${outcome === "ok" ? colours.green(outcome) : colours.yellow(outcome)} ${ago(at, now)}${reason}`;
+}
+
+export async function cancelCall(id: string, options: CallOptions): Promise<void> {
+  const client = new GatewayClient(readTarget(options));
+  const trace = await client.calls.cancel(id);
+  if (options.json === true) {
+    printJson(trace);
+    return;
+  }
+  const aliases = await aliasesOf(client, [trace.device]);
+  print(`cancelled: ${plain(trace.tool)} on ${aliases.get(trace.device) ?? trace.device}`);
 }
 
 /** Throws if the device is unknown. A deleted device may still have calls in the history. */

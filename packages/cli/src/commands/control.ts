@@ -4,9 +4,10 @@ import { OperationError } from "../errors.ts";
 import { readLoosely, splitPairs } from "../fields.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { plainLines, print, printJson } from "../output.ts";
+import { printQueued, type QueueFlags, readQueueFlags, withQueueHint } from "../queueing.ts";
 import { readTarget, type TargetOptions } from "../target.ts";
 
-interface ControlOptions extends TargetOptions {
+interface ControlOptions extends TargetOptions, QueueFlags {
   readonly timeout?: string;
   readonly json?: boolean;
 }
@@ -17,15 +18,24 @@ export async function control(
   pairs: string[],
   options: ControlOptions,
 ): Promise<void> {
+  const queue = readQueueFlags(options);
   const client = new GatewayClient(readTarget(options));
   const fields = Object.fromEntries(splitPairs(pairs).map(([key, text]) => [key, readLoosely(text)]));
-  const answer = await client.post<ControlResponse>(`/devices/${encodeURIComponent(device)}/control`, {
+  const message = {
     ...fields,
     type: "device_control",
     action,
     ...(options.timeout === undefined ? {} : { timeoutMs: readDuration(options.timeout) }),
-  });
+    ...queue,
+  };
+  const answer = await client
+    .post<ControlResponse>(`/devices/${encodeURIComponent(device)}/control`, message)
+    .catch((error: unknown) => {
+      throw withQueueHint(error);
+    });
+  const { callId, expiresAt } = answer;
   if (options.json === true) printJson(answer);
+  else if (callId !== undefined && expiresAt !== undefined) printQueued({ callId, expiresAt });
   else print(textOf(answer));
   if (!answer.ok) throw new OperationError(`${answer.code}: ${answer.detail}`, answer);
 }

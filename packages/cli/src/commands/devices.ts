@@ -76,7 +76,8 @@ function readSort(text: string | undefined): DeviceOrder | undefined {
 }
 
 /** A revoked device may stay connected for a moment, until the gateway has disconnected it. */
-function stateOf({ online, approval }: Device): string {
+function stateOf({ online, approval, waitingCalls }: Device): string {
   if (approval === "revoked") return colours.yellow("revoked");
-  return online ? colours.green("online") : colours.dim("offline");
+  if (online) return colours.green("online");
+  return colours.dim(waitingCalls === 0 ? "offline" : `offline, ${waitingCalls} queued`);
 }

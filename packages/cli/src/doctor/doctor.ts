@@ -20,7 +20,7 @@ import { checkClock } from "./clock.ts";
 import { checkDataFolder } from "./data-folder.ts";
 import { type Finding, failed, fine } from "./finding.ts";
 import { checkHttpDevices } from "./http-devices.ts";
-import { checkServers, checkStorage } from "./outside.ts";
+import { checkHomeAssistant, checkServers, checkStorage } from "./outside.ts";
 import { checkPorts } from "./ports.ts";
 import { checkMcpToken, checkNamed, findGateway } from "./running-gateway.ts";
 import { checkVoiceAgents } from "./voice-agents.ts";
@@ -67,6 +67,7 @@ export async function examine(target: Target | undefined, options: DoctorOptions
     ...(await checkServers(config)),
     ...(await checkHttpDevices(config)),
     ...(await checkVoiceAgents(config)),
+    ...(await checkHomeAssistant(config)),
     ...(await addressFindings(config, addresses)),
     ...checkAccess(config, adminToken),
     ...checkClock({

@@ -1,5 +1,5 @@
 import net from "node:net";
-import { type Config, examineStorage } from "@tendon/gateway";
+import { type Config, examineHomeAssistant, examineStorage, StartError } from "@tendon/gateway";
 import { type Finding, failed, fine } from "./finding.ts";
 
 export interface StorageFindings {
@@ -52,6 +52,26 @@ export async function checkServers({ mqtt, cluster }: Config): Promise<Finding[]
     ];
   });
   return (await Promise.all(found)).flat();
+}
+
+/** Signs in to Home Assistant's broker, because only then it tells which version of MQTT it speaks. */
+export async function checkHomeAssistant({ homeAssistant }: Config): Promise<Finding[]> {
+  if (homeAssistant === undefined) return [];
+  const check = "home assistant";
+  const { host } = new URL(homeAssistant.broker);
+  const found = await examineHomeAssistant(homeAssistant).catch((error: unknown) => {
+    if (error instanceof StartError) return { problem: error.message };
+    throw error;
+  });
+  if ("problem" in found) {
+    const message = `the broker at ${host} does not accept the gateway (${found.problem})`;
+    const todo = "check `homeAssistant.broker`, its user and password, and the firewalls in between";
+    return [failed(check, { message, why: "Home Assistant does not show the devices", todo })];
+  }
+  if (found.version === "5") return [fine(check, `${host} accepts the gateway, MQTT 5`)];
+  const message = `the broker at ${host} speaks MQTT ${found.version} only`;
+  const why = "Home Assistant needs MQTT 5 from version 2027.1 on, and commands have no expiry";
+  return [failed(check, { message, why, todo: "update the broker, such as Mosquitto 2" })];
 }
 
 /** The servers of a NATS cluster are separated by commas. */

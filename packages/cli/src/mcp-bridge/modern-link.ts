@@ -24,7 +24,14 @@ import { Pending } from "./pending.ts";
 
 const retryMs = 30_000;
 const reopenMs = 500;
-const named = new Set(["tools/call", "prompts/get", "resources/read"]);
+const named = new Set([
+  "tools/call",
+  "prompts/get",
+  "resources/read",
+  "tasks/get",
+  "tasks/update",
+  "tasks/cancel",
+]);
 
 export class ModernLink {
   readonly #gateway: GatewayConnection;
@@ -113,8 +120,8 @@ export class ModernLink {
 
 function headersOf(message: Message): Record<string, string> {
   const method = methodOf(message) ?? "";
-  const { name, uri } = paramsOf(message);
-  const about = typeof name === "string" ? name : typeof uri === "string" ? uri : undefined;
+  const { name, uri, taskId } = paramsOf(message);
+  const about = [name, uri, taskId].find((value) => typeof value === "string");
   return {
     "mcp-protocol-version": revisionOf(message) ?? "",
     "mcp-method": method,

@@ -47,7 +47,7 @@ export function readTool(device: string, tool: string): Promise<CallReply> {
   });
 }
 
-function callPath(device: string, tool: string): string {
+export function callPath(device: string, tool: string): string {
   return `/devices/${inPath(device)}/tools/${inPath(tool)}/call`;
 }
 

@@ -105,6 +105,14 @@ export const administration = {
   "audit.did.webhook.replay": "Webhook events replayed",
   "audit.did.settings.start": "Gateway started",
 
+  "homeAssistant.title": "Home Assistant",
+  "homeAssistant.guide": "Set up Home Assistant",
+  "homeAssistant.offDetail": "Not configured. With it, your boards appear in Home Assistant as devices.",
+  "homeAssistant.state.waiting_for_token": "Waiting for a token",
+  "homeAssistant.state.connecting": "Connecting",
+  "homeAssistant.state.connected": "Connected",
+  "homeAssistant.state.standby": "On standby",
+  "homeAssistant.published": "Published devices: {devices}. Entities: {entities}.",
   "settings.title": "Settings",
   "settings.lead":
     "The settings of this run, with secrets hidden. To change one, edit tendon.yaml, a variable or the command, then restart the gateway.",

@@ -14,9 +14,10 @@ export const errors = {
   "error.arguments_invalid": "Invalid arguments",
   "next.arguments_invalid": "Correct the marked values.",
   "error.device_offline": "The device is offline",
-  "next.device_offline": "Check its power and network. This page updates when it reconnects.",
+  "next.device_offline":
+    "Check its power and network, or queue the call. This page updates when it reconnects.",
   "error.queue_full": "Too many calls are waiting for this device",
-  "next.queue_full": "Wait a moment and try again.",
+  "next.queue_full": "Wait a moment and try again, or cancel queued calls.",
   "error.rate_limited": "Too many requests",
   "next.rate_limited": "Wait a moment and try again.",
   "error.device_disconnected": "The device disconnected before it answered",

@@ -6,6 +6,7 @@ import { errors } from "./en-errors.ts";
 import { firmware } from "./en-firmware.ts";
 import { fleet } from "./en-fleet.ts";
 import { onboarding } from "./en-onboarding.ts";
+import { queue } from "./en-queue.ts";
 import { voice } from "./en-voice.ts";
 import { webhooks } from "./en-webhooks.ts";
 
@@ -13,6 +14,7 @@ import { webhooks } from "./en-webhooks.ts";
 export const en = {
   ...errors,
   ...calls,
+  ...queue,
   ...device,
   ...fleet,
   ...onboarding,

@@ -110,6 +110,15 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.webhook.replay": "Eventos del webhook reenviados",
   "audit.did.settings.start": "Pasarela iniciada",
 
+  "homeAssistant.title": "Home Assistant",
+  "homeAssistant.guide": "Configurar Home Assistant",
+  "homeAssistant.offDetail":
+    "Sin configurar. Con ello, sus placas aparecen en Home Assistant como dispositivos.",
+  "homeAssistant.state.waiting_for_token": "Esperando un token",
+  "homeAssistant.state.connecting": "Conectando",
+  "homeAssistant.state.connected": "Conectado",
+  "homeAssistant.state.standby": "En espera",
+  "homeAssistant.published": "Dispositivos publicados: {devices}. Entidades: {entities}.",
   "settings.title": "Configuración",
   "settings.lead":
     "La configuración de esta ejecución, con los secretos ocultos. Para cambiarla, edite tendon.yaml, una variable o el comando, y reinicie la pasarela.",

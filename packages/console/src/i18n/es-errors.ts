@@ -15,9 +15,10 @@ export const errors: ErrorTexts = {
   "error.arguments_invalid": "Argumentos no válidos",
   "next.arguments_invalid": "Corrija los valores marcados.",
   "error.device_offline": "El dispositivo está desconectado",
-  "next.device_offline": "Revise su alimentación y su red. Esta página se actualiza cuando se reconecte.",
+  "next.device_offline":
+    "Revise su alimentación y su red, o ponga la llamada en cola. Esta página se actualiza cuando se reconecte.",
   "error.queue_full": "Hay demasiadas llamadas esperando a este dispositivo",
-  "next.queue_full": "Espere un momento e inténtelo de nuevo.",
+  "next.queue_full": "Espere un momento e inténtelo de nuevo, o cancele llamadas en cola.",
   "error.rate_limited": "Demasiadas peticiones",
   "next.rate_limited": "Espere un momento e inténtelo de nuevo.",
   "error.device_disconnected": "El dispositivo se desconectó antes de responder",

@@ -6,6 +6,7 @@ import { errors } from "./es-errors.ts";
 import { firmware } from "./es-firmware.ts";
 import { fleet } from "./es-fleet.ts";
 import { onboarding } from "./es-onboarding.ts";
+import { queue } from "./es-queue.ts";
 import { voice } from "./es-voice.ts";
 import { webhooks } from "./es-webhooks.ts";
 import type { Catalogue } from "./i18n.tsx";
@@ -13,6 +14,7 @@ import type { Catalogue } from "./i18n.tsx";
 export const es: Catalogue = {
   ...errors,
   ...calls,
+  ...queue,
   ...device,
   ...fleet,
   ...onboarding,

@@ -71,6 +71,15 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue, style = bro
   const day = format({ ...date, ...minutes });
   const either = new Intl.ListFormat(code, { type: "disjunction" });
   const ago = new Intl.RelativeTimeFormat(code, { numeric: "auto", style: "short" });
+  const relative = (ms: number, sign: 1 | -1) => {
+    const seconds = Math.round(ms / 1000);
+    if (seconds < 60) return ago.format(sign * seconds, "second");
+    if (seconds < 3600) return ago.format(sign * Math.round(seconds / 60), "minute");
+    // “Tomorrow” would say too little about when something ends.
+    if (seconds < (sign === 1 ? 172_800 : 86_400))
+      return ago.format(sign * Math.round(seconds / 3600), "hour");
+    return ago.format(sign * Math.round(seconds / 86_400), "day");
+  };
   return {
     code,
     t: <K extends Key>(key: K, ...[values]: Values<K>) => fill(catalogue[key], values),
@@ -87,13 +96,9 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue, style = bro
     /** A label of a time axis. */
     axisTime: (at: Date, withSeconds: boolean) => (withSeconds ? clock : minute).format(at),
     /** A relative time such as “3 min ago”. */
-    ago: (ms: number) => {
-      const seconds = Math.round(ms / 1000);
-      if (seconds < 60) return ago.format(-seconds, "second");
-      if (seconds < 3600) return ago.format(-Math.round(seconds / 60), "minute");
-      if (seconds < 86_400) return ago.format(-Math.round(seconds / 3600), "hour");
-      return ago.format(-Math.round(seconds / 86_400), "day");
-    },
+    ago: (ms: number) => relative(ms, -1),
+    /** A relative time such as “in 3 hr.”. */
+    ahead: (ms: number) => relative(ms, 1),
     /** A duration with a sensible precision. */
     duration: (ms: number) => {
       if (ms < 10) return `${number.format(Math.round(ms * 10) / 10)} ms`;

@@ -109,6 +109,15 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "audit.did.webhook.replay": "Gửi lại sự kiện của webhook",
   "audit.did.settings.start": "Gateway khởi động",
 
+  "homeAssistant.title": "Home Assistant",
+  "homeAssistant.guide": "Thiết lập Home Assistant",
+  "homeAssistant.offDetail":
+    "Chưa cấu hình. Khi cấu hình, bo mạch của bạn xuất hiện trong Home Assistant như thiết bị.",
+  "homeAssistant.state.waiting_for_token": "Đang chờ token",
+  "homeAssistant.state.connecting": "Đang kết nối",
+  "homeAssistant.state.connected": "Đã kết nối",
+  "homeAssistant.state.standby": "Đang dự phòng",
+  "homeAssistant.published": "Thiết bị đã công bố: {devices}. Thực thể: {entities}.",
   "settings.title": "Cấu hình",
   "settings.lead":
     "Cấu hình của lần chạy này, các bí mật được ẩn. Để thay đổi, hãy sửa tendon.yaml, biến môi trường hoặc lệnh, rồi khởi động lại gateway.",

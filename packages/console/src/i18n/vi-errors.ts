@@ -14,9 +14,10 @@ export const errors: ErrorTexts = {
   "error.arguments_invalid": "Tham số không hợp lệ",
   "next.arguments_invalid": "Hãy sửa các giá trị được đánh dấu.",
   "error.device_offline": "Thiết bị đang ngoại tuyến",
-  "next.device_offline": "Kiểm tra nguồn và mạng. Trang này sẽ cập nhật khi nó kết nối lại.",
+  "next.device_offline":
+    "Kiểm tra nguồn và mạng, hoặc xếp hàng lệnh gọi. Trang này sẽ cập nhật khi nó kết nối lại.",
   "error.queue_full": "Quá nhiều lệnh gọi đang chờ thiết bị này",
-  "next.queue_full": "Hãy chờ một lát rồi thử lại.",
+  "next.queue_full": "Hãy chờ một lát rồi thử lại, hoặc hủy các lệnh gọi đang xếp hàng.",
   "error.rate_limited": "Quá nhiều yêu cầu",
   "next.rate_limited": "Hãy chờ một lát rồi thử lại.",
   "error.device_disconnected": "Thiết bị ngắt kết nối trước khi trả lời",

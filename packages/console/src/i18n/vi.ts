@@ -7,12 +7,14 @@ import { errors } from "./vi-errors.ts";
 import { firmware } from "./vi-firmware.ts";
 import { fleet } from "./vi-fleet.ts";
 import { onboarding } from "./vi-onboarding.ts";
+import { queue } from "./vi-queue.ts";
 import { voice } from "./vi-voice.ts";
 import { webhooks } from "./vi-webhooks.ts";
 
 export const vi: Catalogue = {
   ...errors,
   ...calls,
+  ...queue,
   ...device,
   ...fleet,
   ...onboarding,

@@ -7,12 +7,14 @@ import { errors } from "./zh-errors.ts";
 import { firmware } from "./zh-firmware.ts";
 import { fleet } from "./zh-fleet.ts";
 import { onboarding } from "./zh-onboarding.ts";
+import { queue } from "./zh-queue.ts";
 import { voice } from "./zh-voice.ts";
 import { webhooks } from "./zh-webhooks.ts";
 
 export const zh: Catalogue = {
   ...errors,
   ...calls,
+  ...queue,
   ...device,
   ...fleet,
   ...onboarding,

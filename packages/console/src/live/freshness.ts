@@ -100,8 +100,7 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
     case "call.queued":
     case "call.finished":
       touch.history();
-      // The call read the device's status, so the gateway has a newer one.
-      if (device !== undefined && event.data["tool"] === "self.get_device_status") touch.device(device);
+      if (device !== undefined && changesDevice(event)) touch.device(device);
       return;
     case "call.late":
       touch.history();
@@ -144,6 +143,12 @@ function handle(client: QueryClient, event: GatewayEvent, touch: Touch): void {
       event.type satisfies never;
     }
   }
+}
+
+/** Whether the gateway has a newer status of the device, or another number of queued calls for it. */
+function changesDevice({ type, data }: GatewayEvent): boolean {
+  if (type === "call.queued" || data["queued"] === true) return true;
+  return data["tool"] === "self.get_device_status";
 }
 
 type Pages = InfiniteData<DeviceList, string | undefined>;

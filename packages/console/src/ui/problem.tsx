@@ -14,16 +14,26 @@ export function problemTexts(i18n: I18n, code: string): { readonly title: string
   };
 }
 
+/** How a call can end while it waits for its device. */
+export const queueOutcomes = ["expired", "superseded", "refused"] as const;
+const withLabels: ReadonlySet<string> = new Set(["ok", "tool_error", ...queueOutcomes]);
+
 export function outcomeLabel(i18n: I18n, outcome: string): string {
   const key = `outcome.${outcome}` as Key;
-  if (outcome === "ok" || outcome === "tool_error") return i18n.t(key as "outcome.ok");
+  if (withLabels.has(outcome)) return i18n.t(key as "outcome.ok");
   return problemTexts(i18n, outcome).title;
 }
 
-/** A call that waits for approval has not failed. */
+/** What to do after a call that has not succeeded. */
+export function outcomeNext(i18n: I18n, outcome: string): string {
+  const found = queueOutcomes.find((each) => each === outcome);
+  return found === undefined ? problemTexts(i18n, outcome).next : i18n.t(`ended.${found}`);
+}
+
+/** A call that waits for approval, or that a newer one replaced, has not failed. */
 export function outcomeTone(outcome: string): "ok" | "warn" | "bad" {
   if (outcome === "ok") return "ok";
-  return outcome === "approval_required" ? "warn" : "bad";
+  return outcome === "approval_required" || outcome === "superseded" ? "warn" : "bad";
 }
 
 export function ProblemNote(props: {

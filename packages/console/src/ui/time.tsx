@@ -36,6 +36,18 @@ export function Ago({ at, className = "" }: { readonly at: string; readonly clas
   );
 }
 
+/** When a queued call expires, such as “Expires in 3 hr.”, with the exact time on hover. */
+export function Expiry({ at }: { readonly at: string }) {
+  const { t, ahead, exact } = useI18n();
+  const when = new Date(at);
+  const left = Math.max(0, when.getTime() - Math.max(useNow(), Date.now()));
+  return (
+    <time dateTime={at} title={exact(when)}>
+      {t("queue.expires", { when: ahead(left) })}
+    </time>
+  );
+}
+
 export function Clock({ at }: { readonly at: string }) {
   const { clock, exact } = useI18n();
   const when = new Date(at);

@@ -4,6 +4,7 @@
  */
 export { type Console, consoleRoutes } from "./console/console.ts";
 export { Endpoints, readAddressToken } from "./endpoint/endpoint.ts";
+export { cleanTopics, HomeAssistant } from "./home-assistant/home-assistant.ts";
 export {
   type Certificate,
   createHttp,

@@ -3,6 +3,7 @@
  * `packages/gateway/test/aedes-overrides.test.ts`.
  */
 import type { Duplex } from "node:stream";
+import type { Aedes, Client, ConnectPacket } from "aedes";
 
 /**
  * Passes every chunk to `rejects` before aedes parses it. aedes limits topics and messages in flight, but neither the size
@@ -45,3 +46,32 @@ export const noDelivery = {
   emit: (_packet: unknown, done?: () => void) => done?.(),
   close: (done: () => void) => done(),
 };
+
+/**
+ * What a client of MQTT 5 must find in its CONNACK because the gateway has changed its CONNECT: the id it got, and that
+ * its session ends with the connection. aedes reports only its own changes, which it makes after `preConnect`.
+ */
+export class ConnackNotes {
+  readonly #notes = new WeakMap<Client, object>();
+
+  /** Called in `preConnect`, with the client id that replaces the one of the packet. */
+  take(client: Client, packet: ConnectPacket, clientId: string): void {
+    if (packet.protocolVersion !== 5) return;
+    const { properties } = packet;
+    const assigned = packet.clientId === "" ? { _assignedClientId: clientId.split("/").at(-1) } : {};
+    const ends = Number(properties?.sessionExpiryInterval) > 0 ? { _sessionExpiryClamped: true } : {};
+    if (properties !== undefined) properties.sessionExpiryInterval = 0;
+    this.#notes.set(client, { ...assigned, ...ends });
+  }
+
+  /** Called in `authenticate`, before aedes writes the CONNACK. */
+  apply(client: Client): void {
+    Object.assign(client, this.#notes.get(client));
+  }
+}
+
+/** The client that aedes disconnects when another one with this id signs in. */
+export function registeredClient(aedes: Aedes, clientId: string): Client | undefined {
+  const { clients } = aedes as { clients?: Readonly<Record<string, Client>> };
+  return clients?.[clientId];
+}

@@ -2,52 +2,47 @@ import type { EventEmitter } from "node:events";
 import net from "node:net";
 import type { Duplex } from "node:stream";
 import tls from "node:tls";
-import { type ErrorCode, limits, readMqttClientId } from "@tendon/protocol";
-import { Aedes, type AuthenticateError, type Client, type PublishPacket, type Subscription } from "aedes";
+import { limits, readMqttClientId } from "@tendon/protocol";
+import { Aedes, type Client, type PublishPacket, type Subscription } from "aedes";
 import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { type Events, takenOver } from "../events/events.ts";
-import { FlooderRefused } from "../intake.ts";
-import { admitOrRefresh } from "../refreshed-admission.ts";
-import { noDelivery } from "./aedes-overrides.ts";
+import { takenOver } from "../events/events.ts";
+import { ConnackNotes, noDelivery, registeredClient } from "./aedes-overrides.ts";
+import { AppSubscriptions, isBadFilter } from "./app-subscriptions.ts";
 import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
-import { isDevice, isMalformed, pushTopic, scopedClientId } from "./client-ids.ts";
+import { isMalformed, pushTopic, scopedClientId } from "./client-ids.ts";
 import { ConnectionGate } from "./connection-gate.ts";
-import type { App, BrokerClaim, OpenDevice } from "./connections.ts";
+import {
+  type App,
+  type OpenDevice,
+  type RequestProperties,
+  readProperties,
+  responseRoot,
+} from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
 import type { AppPeer, DevicePeer, OpenSocket } from "./peers.ts";
 import { RetainedMessages, type RetainedSource } from "./retained-messages.ts";
+import { type SignInDependencies, signIn } from "./sign-in.ts";
 
-export interface BrokerDependencies {
+export interface BrokerDependencies extends SignInDependencies {
   readonly clock: Clock;
-  readonly events: Events;
-  /** Returns the handler of a device; throws with the reason if the device is not admitted. */
-  readonly admitDevice: (claim: BrokerClaim) => OpenDevice;
   readonly deviceCutOff: (deviceId: string) => void;
-  /** Returns the app of a token; throws if the token is not valid. */
-  readonly admitApp: (claim: BrokerClaim) => App;
   /** Current messages for a new subscription to these filters, sent if the app may see them. */
   readonly retained: RetainedSource;
-  /** Counts a failed sign-in. Returns how long the address has to wait [PRV-8]. */
-  readonly signInFailed: (from: string | undefined) => number;
-  /** Reads the credentials of a device again before it is rejected; `undefined` if this node knows all of them. */
-  readonly refreshCredentials: (deviceId: string) => Promise<void> | undefined;
 }
 
+const MQTT_5 = 5;
 const deviceTopic = "device-server";
-const appRoot = "tendon/";
 const connectTimeoutMs = 10_000;
 /** MQTT clients may disable pings. TCP keep-alive then detects a vanished machine. */
 const tcpKeepAliveMs = 60_000;
 const drainTimeoutMs = 30_000;
 /** Node's 511 overflow when a fleet comes back after a power cut; each overflow costs a board a second or more. */
 const backlog = 4_096;
-const BAD_CLIENT_ID = 2;
-const UNAVAILABLE = 3;
-const BAD_CREDENTIALS = 4;
-const NOT_AUTHORISED = 5;
-/** The return code of a SUBACK for a rejected filter. */
-const NOT_GRANTED = 128;
+/** The type and the length of a packet, which MQTT 5 counts as parts of its size. */
+const packetHeaderBytes = 4;
+/** How long clients have to read the reason when the gateway stops. */
+const farewellMs = 1_000;
 
 export class EmbeddedBroker {
   readonly #dependencies: BrokerDependencies;
@@ -55,7 +50,8 @@ export class EmbeddedBroker {
   readonly #peers = new Map<Client, DevicePeer | AppPeer>();
   /** The newest peer of each device. */
   readonly #devices = new Map<string, DevicePeer>();
-  readonly #subscribers = new FilterTree<AppPeer>();
+  readonly #subscriptions = new AppSubscriptions();
+  readonly #connackNotes = new ConnackNotes();
   readonly #servers: net.Server[] = [];
   readonly #tlsServers: tls.Server[] = [];
   /** Every open connection. */
@@ -69,28 +65,38 @@ export class EmbeddedBroker {
       drainTimeout: drainTimeoutMs,
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
-      preConnect: ({ conn }, packet, done) => {
+      // Advertised to clients of MQTT 5. The connection gate enforces it.
+      maximumPacketSize: limits.mqttPacketBytes.max + packetHeaderBytes,
+      responseInformation: responseRoot,
+      preConnect: (client, packet, done) => {
+        const { conn } = client;
         // A client without MQTT's own keep-alive would never be missed.
         if (packet.keepalive === 0 && conn instanceof net.Socket) conn.setKeepAlive(true, tcpKeepAliveMs);
         // No persistent sessions and no wills: no message waits for a disconnected client.
         const clientId = scopedClientId(packet.clientId, packet.password);
+        this.#connackNotes.take(client, packet, clientId);
         Object.assign(packet, { clean: true, clientId, will: undefined });
         done(null, true);
       },
-      authenticate: (client, username, password, done) =>
-        this.#authenticate(client, username, password, done),
+      authenticate: (client, username, password, done) => {
+        this.#connackNotes.apply(client);
+        const socket = this.#sockets.get(client.conn);
+        if (socket !== undefined) socket.client = client;
+        const credentials = { username, password: password?.toString(), from: socket?.from };
+        signIn(dependencies, this.#arrivals, client, credentials, done);
+      },
       authorizePublish: (client, packet, done) => {
         // The broker stores no retained messages.
         packet.retain = false;
         if (isMalformed(packet.topic)) client?.close();
-        done(null);
+        done(client === null ? null : this.#publishRejection(client, packet));
       },
       published: (packet, client: Client | null, done) => {
         if (client !== null && !client.closed) this.#received(client, packet);
         done(null);
       },
       authorizeSubscribe: (client, subscription, done) => {
-        done(null, this.#maySubscribe(client, subscription.topic) ? subscription : null);
+        done(null, this.#subscribe(client, subscription) ? subscription : null);
       },
       authorizeForward: (client, packet) => (this.#mayReceive(client, packet.topic) ? packet : null),
     });
@@ -104,9 +110,10 @@ export class EmbeddedBroker {
     this.#aedes.on("keepaliveTimeout", (client) =>
       this.#disconnected(client, "the device stopped sending keep-alives"),
     );
-    this.#aedes.on("clientError", (client, error) =>
-      this.#disconnected(client, `the connection was lost (${error.message})`),
-    );
+    this.#aedes.on("clientError", (client, error) => {
+      // Clients of MQTT 5 stay connected after a rejected message.
+      if (client.conn.destroyed) this.#disconnected(client, `the connection was lost (${error.message})`);
+    });
     this.#aedes.on("connectionError", () => undefined);
     // Missing in its types. Without a listener, an error of one client would end the process.
     const emitter: EventEmitter = this.#aedes;
@@ -180,7 +187,7 @@ export class EmbeddedBroker {
    * would block the others, and a reply in between makes the broker drop queued messages as duplicates.
    */
   publish(topic: string, payload: string): void {
-    for (const { client } of this.#subscribers.matching(topic)) sendToApp(client, topic, payload);
+    for (const peer of this.#subscriptions.matching(topic)) sendToApp(peer, topic, payload);
   }
 
   /** Rejects new connections: the port is closed for load balancers, and clients that are connecting get the reason. */
@@ -191,8 +198,15 @@ export class EmbeddedBroker {
 
   async stop(): Promise<void> {
     this.rejectNew();
+    const destroyAll = () => {
+      for (const socket of this.#sockets.keys()) socket.destroy();
+    };
+    // aedes waits for each client of MQTT 5 to read why it is disconnected.
+    for (const socket of this.#sockets.keys()) if (socket.writableNeedDrain) socket.destroy();
+    const deadline = this.#dependencies.clock.after(farewellMs, destroyAll);
     await new Promise<void>((resolve) => this.#aedes.close(() => resolve()));
-    for (const socket of this.#sockets.keys()) socket.destroy();
+    deadline.cancel();
+    destroyAll();
   }
 
   #tlsServer(keys: { cert: Buffer; key: Buffer }, handle: (socket: net.Socket) => void): tls.Server {
@@ -201,85 +215,46 @@ export class EmbeddedBroker {
     return server;
   }
 
-  #authenticate(
-    client: Client,
-    username: string | undefined,
-    password: Buffer | undefined,
-    done: (error: AuthenticateError | null, success: boolean | null) => void,
-  ): void {
-    const socket = this.#sockets.get(client.conn);
-    const from = socket?.from;
-    if (socket !== undefined) socket.client = client;
-    const claim: BrokerClaim = { clientId: client.id, username, password: password?.toString(), from };
-    const deviceOf = () => readMqttClientId(client.id)?.deviceId;
-    const refuse = (code: ErrorCode, reason: string, returnCode: number) => {
-      this.#dependencies.events.connectionRefused({ code, reason, device: deviceOf(), from });
-      done(Object.assign(new ConnectRejected(reason), { returnCode }), false);
-    };
-    if (this.#rejecting) {
-      refuse("shutting_down", "the gateway is stopping", UNAVAILABLE);
-      return;
-    }
-    if (isMalformed(client.id)) {
-      refuse("bad_request", "the client id has characters that MQTT forbids", BAD_CLIENT_ID);
-      return;
-    }
-    if (client.id.length > limits.mqttClientIdLength.max) {
-      refuse(limits.mqttClientIdLength.error, "the client id is too long", BAD_CLIENT_ID);
-      return;
-    }
-    // The broker reports the end only of registered clients. A connection may end before that.
-    client.conn.once("close", () => this.#disconnected(client, "the device closed the connection"));
-    const admit = () => {
-      // It closed while its credentials were read.
-      if (client.closed) return;
-      if (isDevice(client.id)) {
-        const open = this.#dependencies.admitDevice(claim);
-        // The broker closes the device's older connection next. Mark it, so that its end gets the right reason.
-        const older = this.#devices.get(client.id);
-        if (older !== undefined) older.displaced = true;
-        const clientId = client.id;
-        const peer: DevicePeer = {
-          kind: "device",
-          clientId,
-          open,
-          listener: undefined,
-          early: [],
-          displaced: false,
-        };
-        this.#peers.set(client, peer);
-        this.#devices.set(clientId, peer);
-      } else {
-        const app = this.#dependencies.admitApp(claim);
-        socket?.gate.isApp();
-        this.#peers.set(client, {
-          kind: "app",
-          client,
-          app,
-          filters: new Set(),
-          retained: new RetainedMessages(client, this.#dependencies.retained),
-          disconnected: undefined,
-          early: [],
-        });
-      }
-    };
-    const rejected = (error: unknown) => {
-      const returnCode = claim.password === undefined ? NOT_AUTHORISED : BAD_CREDENTIALS;
-      const isFlooder = error instanceof FlooderRefused;
-      if (!isFlooder && this.#dependencies.signInFailed(from) === 0)
-        refuse("unauthenticated", messageOf(error), returnCode);
-      else {
-        this.#dependencies.events.connectionThrottled();
-        const reason = isFlooder ? error.message : "too many failed sign-ins; retry later";
-        done(Object.assign(new ConnectRejected(reason), { returnCode: UNAVAILABLE }), false);
-      }
-    };
-    const { refreshCredentials } = this.#dependencies;
-    const refresh = (error: unknown) => {
-      const device = error instanceof FlooderRefused ? undefined : deviceOf();
-      return device === undefined ? undefined : refreshCredentials(device);
-    };
-    admitOrRefresh(admit, { refresh, accepted: () => done(null, true), rejected });
+  readonly #arrivals = {
+    isRejecting: () => this.#rejecting,
+    device: (client: Client, open: OpenDevice) => {
+      // The broker closes the device's older connection next. Mark it, so that its end gets the right reason.
+      const older = this.#devices.get(client.id);
+      if (older !== undefined) older.displaced = true;
+      this.#makeWay(client.id);
+      const clientId = client.id;
+      const peer: DevicePeer = {
+        kind: "device",
+        clientId,
+        open,
+        listener: undefined,
+        early: [],
+        displaced: false,
+      };
+      this.#peers.set(client, peer);
+      this.#devices.set(clientId, peer);
+    },
+    app: (client: Client, app: App) => {
+      this.#makeWay(client.id);
+      this.#sockets.get(client.conn)?.gate.isApp();
+      this.#peers.set(client, {
+        kind: "app",
+        client,
+        app,
+        filters: new Map(),
+        identifiers: new FilterTree(),
+        retained: new RetainedMessages(client, this.#dependencies.retained),
+        disconnected: undefined,
+        early: [],
+      });
+    },
+    closed: (client: Client) => this.#disconnected(client, "the device closed the connection"),
+  };
+
+  /** aedes lets a new connection wait until the older one has read why it ends, which a vanished client never does. */
+  #makeWay(clientId: string): void {
+    const older = registeredClient(this.#aedes, clientId);
+    if (older?.conn.writableNeedDrain === true) older.conn.destroy();
   }
 
   #ready(client: Client): void {
@@ -289,10 +264,10 @@ export class EmbeddedBroker {
     socket?.signInDeadline.cancel();
     if (peer.kind === "app") {
       peer.disconnected = peer.app.connected(
-        appConnection(client, (topic) => this.#subscribers.matches(topic, peer)),
+        appConnection(peer, (topic) => this.#subscriptions.matches(topic, peer)),
       );
-      for (const { topic, bytes } of peer.early.splice(0))
-        if (!client.closed) peer.app.published(topic, bytes);
+      for (const { topic, bytes, properties } of peer.early.splice(0))
+        if (!client.closed) peer.app.published(topic, bytes, properties);
     } else {
       try {
         peer.listener = peer.open(deviceConnection(client, socket?.gate));
@@ -304,16 +279,32 @@ export class EmbeddedBroker {
     }
   }
 
-  #received(client: Client, { topic, payload }: PublishPacket): void {
+  /** Clients of MQTT 5 learn that a message with an acknowledgement was rejected. Older versions have no code for it. */
+  #publishRejection(client: Client, { topic, qos }: PublishPacket): Error | null {
+    if (client.version !== MQTT_5 || qos === 0) return null;
+    const peer = this.#peers.get(client);
+    if (peer?.kind !== "app" && topic !== deviceTopic) this.#anotherTopic(client);
+    const reason =
+      peer?.kind === "app"
+        ? peer.app.rejection(topic)
+        : topic === deviceTopic
+          ? undefined
+          : `devices publish to ${deviceTopic} only`;
+    return reason === undefined ? null : new PublishRejected(reason);
+  }
+
+  #received(client: Client, { topic, payload, properties }: PublishPacket): void {
     const peer = this.#peers.get(client);
     if (peer === undefined) return;
     const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
-    if (peer.kind === "app") this.#requestReceived(peer, topic, bytes);
+    if (peer.kind === "app") this.#requestReceived(peer, topic, bytes, readProperties(properties));
     else if (topic === deviceTopic) this.#frameReceived(peer, bytes);
-    else {
-      const device = this.#deviceOf(client) ?? "";
-      this.#dependencies.events.frameNotUnderstood(device, "unknown", `another topic than ${deviceTopic}`);
-    }
+    else this.#anotherTopic(client);
+  }
+
+  #anotherTopic(client: Client): void {
+    const device = this.#deviceOf(client) ?? "";
+    this.#dependencies.events.frameNotUnderstood(device, "unknown", `another topic than ${deviceTopic}`);
   }
 
   #frameReceived(peer: DevicePeer, bytes: Buffer): void {
@@ -321,9 +312,9 @@ export class EmbeddedBroker {
     else if (peer.early.length < maxEarly) peer.early.push(bytes);
   }
 
-  #requestReceived(peer: AppPeer, topic: string, bytes: Buffer): void {
-    if (peer.disconnected !== undefined) peer.app.published(topic, bytes);
-    else if (peer.early.length < maxEarly) peer.early.push({ topic, bytes });
+  #requestReceived(peer: AppPeer, topic: string, bytes: Buffer, properties: RequestProperties): void {
+    if (peer.disconnected !== undefined) peer.app.published(topic, bytes, properties);
+    else if (peer.early.length < maxEarly) peer.early.push({ topic, bytes, properties });
   }
 
   #pinged(client: Client): void {
@@ -355,19 +346,15 @@ export class EmbeddedBroker {
       this.#devices.delete(peer.clientId);
     if (peer?.kind === "device") peer.listener?.closed(peer.displaced ? takenOver : reason);
     if (peer?.kind !== "app") return;
-    for (const filter of peer.filters) this.#subscribers.delete(filter, peer);
+    this.#subscriptions.removeAll(peer);
     peer.disconnected?.();
   }
 
-  #maySubscribe(client: Client, filter: string): boolean {
+  #subscribe(client: Client, subscription: Subscription): boolean {
     const peer = this.#peers.get(client);
-    if (peer === undefined || filter.length > limits.mqttTopicLength.max || isMalformed(filter)) return false;
-    if (peer.kind === "device") return filter === pushTopic(peer.clientId);
-    if (peer.filters.has(filter)) return true;
-    if (!filter.startsWith(appRoot) || peer.filters.size >= limits.mqttSubscriptions.max) return false;
-    peer.filters.add(filter);
-    this.#subscribers.add(filter, peer);
-    return true;
+    if (peer?.kind === "app") return this.#subscriptions.add(peer, subscription);
+    const { topic } = subscription;
+    return peer !== undefined && !isBadFilter(topic) && topic === pushTopic(peer.clientId);
   }
 
   #mayReceive(client: Client, topic: string): boolean {
@@ -378,22 +365,17 @@ export class EmbeddedBroker {
 
   #sendRetained(client: Client, subscriptions: readonly Subscription[]): void {
     const peer = this.#peers.get(client);
-    if (peer?.kind !== "app") return;
-    const granted = subscriptions.filter(({ qos }) => Number(qos) !== NOT_GRANTED).map(({ topic }) => topic);
-    peer.retained.send(granted);
+    if (peer?.kind === "app") peer.retained.send(this.#subscriptions.wantRetained(subscriptions));
   }
 
   #removeFilters(client: Client, filters: readonly string[]): void {
     const peer = this.#peers.get(client);
     if (peer?.kind !== "app") return;
-    for (const filter of filters) {
-      peer.filters.delete(filter);
-      this.#subscribers.delete(filter, peer);
-    }
+    for (const filter of filters) this.#subscriptions.remove(peer, filter);
   }
 }
 
 /** The time before the ready event is milliseconds long. Further messages are dropped. */
 const maxEarly = 32;
 
-class ConnectRejected extends Error {}
+class PublishRejected extends Error {}

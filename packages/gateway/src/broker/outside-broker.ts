@@ -4,11 +4,11 @@
  * silence.
  */
 import { encodeRequest, limits, readMqttClientId } from "@tendon/protocol";
-import mqtt, { type MqttClient } from "mqtt";
 import type { Clock, Timer } from "../clock.ts";
 import { messageOf } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { boardRates, Intake } from "../intake.ts";
+import { BrokerClient } from "./broker-client.ts";
 import { pushTopic } from "./client-ids.ts";
 import type { DeviceListener, OpenDevice } from "./connections.ts";
 
@@ -35,50 +35,40 @@ interface OnlineDevice {
 const topicRoot = "device-server/";
 const POLICY = 1008;
 const ignoreMs = 10_000;
-const firstPauseMs = 500;
-const maxPauseMs = 30_000;
 /** Known devices are probed in groups, so that a large fleet does not answer all at once. */
 const probeBatch = 50;
 const probePauseMs = 100;
 
 export class OutsideBroker {
   readonly #dependencies: OutsideBrokerDependencies;
-  readonly #client: MqttClient;
+  readonly #client: BrokerClient;
   /** Online devices by client id. */
   readonly #devices = new Map<string, OnlineDevice>();
   /** Devices that were ever online. They are probed when the connection to the broker is ready. */
   readonly #seen: Set<string>;
   /** Devices that violated a limit, with the time until which their messages are ignored. */
   readonly #ignored = new Map<string, number>();
-  #pauseMs = firstPauseMs;
   #timer: Timer | undefined;
   #stopped = false;
   #rejecting = false;
-  #connected = false;
 
   constructor(dependencies: OutsideBrokerDependencies) {
     this.#dependencies = dependencies;
     this.#seen = new Set(dependencies.seen);
-    this.#client = mqtt.connect(dependencies.url, {
-      clean: true,
-      // Tendon's own pauses grow and are randomised, so that many gateways do not reconnect at the same time.
-      reconnectPeriod: 0,
-      connectTimeout: 10_000,
-      keepalive: 30,
-      queueQoSZero: false,
-      protocolVersion: 4,
-    });
-    this.#client.on("connect", () => this.#onConnect());
-    this.#client.on("close", () => this.#onClose());
-    this.#client.on("error", (error) => dependencies.events.outsideBroker("error", messageOf(error)));
-    this.#client.on("message", (topic, payload, { retain }) => {
-      // A retained message may be old, and its sender may be offline.
-      if (!retain) this.#message(topic, payload);
+    const { events } = dependencies;
+    this.#client = new BrokerClient(dependencies, {
+      connected: () => this.#onConnect(),
+      closed: (wasConnected) => this.#onClose(wasConnected),
+      error: (message) => events.outsideBroker("error", message),
+      message: (topic, payload, { retain }) => {
+        // A retained message may be old, and its sender may be offline.
+        if (!retain) this.#message(topic, payload);
+      },
     });
   }
 
   get connected(): boolean {
-    return this.#connected;
+    return this.#client.connected;
   }
 
   /** Pings a device. An answer makes the device online. */
@@ -95,29 +85,19 @@ export class OutsideBroker {
     this.#stopped = true;
     this.#timer?.cancel();
     this.#closeAll("the gateway is stopping");
-    await this.#client.endAsync(true);
+    await this.#client.stop();
   }
 
   #onConnect(): void {
-    this.#connected = true;
-    this.#pauseMs = firstPauseMs;
-    this.#dependencies.events.outsideBroker("connected");
-    this.#client.subscribe(`${topicRoot}+`, { qos: 0 }, (error) => {
-      if (error !== null && error !== undefined)
-        this.#dependencies.events.outsideBroker("error", messageOf(error));
-    });
+    this.#dependencies.events.outsideBroker("connected", `MQTT ${this.#client.version}`);
+    this.#client.subscribe([`${topicRoot}+`], 0);
     this.#probeAll([...this.#seen]);
   }
 
-  #onClose(): void {
-    if (this.#connected) this.#dependencies.events.outsideBroker("disconnected");
-    this.#connected = false;
+  #onClose(wasConnected: boolean): void {
+    if (wasConnected) this.#dependencies.events.outsideBroker("disconnected");
     this.#timer?.cancel();
     this.#closeAll("the connection to the MQTT broker was lost");
-    if (this.#stopped) return;
-    const pause = this.#pauseMs * (0.5 + this.#dependencies.random());
-    this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
-    this.#timer = this.#dependencies.clock.after(pause, () => this.#client.reconnect());
   }
 
   #probeAll(waiting: string[]): void {
@@ -198,9 +178,7 @@ export class OutsideBroker {
   }
 
   #push(clientId: string, text: string): boolean {
-    if (!this.#client.connected) return false;
-    this.#client.publish(pushTopic(clientId), text, { qos: 0 });
-    return true;
+    return this.#client.publish(pushTopic(clientId), text, { qos: 0 });
   }
 
   #closeDevice(clientId: string, reason: string): void {

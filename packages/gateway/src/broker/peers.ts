@@ -2,7 +2,8 @@
 import type { Client } from "aedes";
 import type { Timer } from "../clock.ts";
 import type { ConnectionGate } from "./connection-gate.ts";
-import type { App, DeviceListener, OpenDevice } from "./connections.ts";
+import type { App, DeviceListener, OpenDevice, RequestProperties } from "./connections.ts";
+import type { FilterTree } from "./filter-tree.ts";
 import type { RetainedMessages } from "./retained-messages.ts";
 
 export interface OpenSocket {
@@ -28,9 +29,16 @@ export interface AppPeer {
   readonly kind: "app";
   readonly client: Client;
   readonly app: App;
-  readonly filters: Set<string>;
+  /** The filters of the app's subscriptions, each with its subscription identifier. */
+  readonly filters: Map<string, number | undefined>;
+  /** The subscription identifiers again, to find those of a topic. */
+  readonly identifiers: FilterTree<number>;
   readonly retained: RetainedMessages;
   disconnected: (() => void) | undefined;
   /** Requests before the ready event, as with devices. */
-  readonly early: { readonly topic: string; readonly bytes: Buffer }[];
+  readonly early: {
+    readonly topic: string;
+    readonly bytes: Buffer;
+    readonly properties: RequestProperties;
+  }[];
 }

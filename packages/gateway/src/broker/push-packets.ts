@@ -6,15 +6,9 @@ const continuationBit = 0x80;
 /**
  * Writes PUBLISH packets of QoS 0 for one topic. Everything except length and payload is encoded once and reused.
  */
-export function pushPackets(topic: string): (text: string) => Buffer {
-  const empty = mqttPacket.generate({
-    cmd: "publish",
-    topic,
-    payload: "",
-    qos: 0,
-    retain: false,
-    dup: false,
-  });
+export function pushPackets(topic: string, protocolVersion: 4 | 5): (text: string) => Buffer {
+  const packet = { cmd: "publish", topic, payload: "", qos: 0, retain: false, dup: false } as const;
+  const empty = mqttPacket.generate(packet, { protocolVersion });
   const [firstByte = 0] = empty;
   const head = empty.subarray(1 + lengthBytes(empty.length - 2));
   return (text) => {

@@ -84,12 +84,14 @@ export class CallQueue {
     store.onAvailable(() => this.#sweepAgain(true));
   }
 
-  /** Reads what waits from earlier runs, and ends what a run that has failed left behind. */
+  /** Reads what waits from earlier runs, and ends what the last run left behind if it was killed. */
   async open(): Promise<void> {
     await this.#refresh();
-    await this.#settleLost();
+    // With other nodes a later sweep does it, when this node knows which of them are alive.
+    if (!this.#dependencies.isShared) await this.#settleLost();
   }
 
+  /** Gives up what waits for the database. The next run, or another node, settles it. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timer.cancel();
@@ -126,8 +128,7 @@ export class CallQueue {
     if (!added.added) throw fullQueue(added.full);
     const expiresAt = isoTime(stored.expiresAt);
     const { id: callId, device, tool, principalName: principal } = call;
-    for (const { finishedAt = queuedAt, outcome = "superseded", ending = {}, ...older } of added.superseded)
-      this.#report({ ...older, finishedAt, outcome, ending }, { finishedAt, outcome, ending });
+    for (const older of added.superseded) this.#report(older);
     events.callQueued(device, { callId, tool, principal, expiresAt });
     return { callId, device, tool, state: "queued", expiresAt };
   }
@@ -172,7 +173,7 @@ export class CallQueue {
     for (;;) {
       try {
         if (!(await this.#ends.add(ended))) return false;
-        this.#report(call, ended);
+        this.#report({ ...call, ...ended });
         return true;
       } catch (error) {
         if (!isOutage(error) || this.#stopped) throw error;
@@ -194,11 +195,10 @@ export class CallQueue {
     });
   }
 
-  #report(
-    call: StoredQueuedCall,
-    { finishedAt, outcome, ending }: Pick<QueuedCallEnd, "finishedAt" | "outcome" | "ending">,
-  ): void {
+  /** Reports a call that has ended in the store. */
+  #report(call: StoredQueuedCall): void {
     const { recordEnd, clock } = this.#dependencies;
+    const { finishedAt = clock.now(), outcome = "internal", ending = {} } = call;
     recordEnd({ call, at: finishedAt, outcome, ending });
     this.#unrecorded.push({ seq: call.seq, at: clock.monotonic() });
   }
@@ -241,14 +241,13 @@ export class CallQueue {
       const detail = "the gateway stopped while the call ran; the device may have run it";
       const ending = endingOf({ detail, sent: true });
       const ended = { run, finishedAt: clock.now(), outcome: "device_disconnected", ending };
-      if (await store.queuedCalls.endLost(call, ended)) this.#report(call, ended);
+      if (await store.queuedCalls.endLost(call, ended)) this.#report({ ...call, ...ended });
     }
     for (const call of await store.queuedCalls.inState("ended", expiredAtOnce)) {
       if (call.run === undefined || isAlive(call.run)) continue;
       if (!(await store.queuedCalls.adopt(call, run))) continue;
-      const { finishedAt = clock.now(), outcome = "internal", ending = {} } = call;
-      if (await store.calls.has(call.id, finishedAt)) await store.queuedCalls.recorded([call.seq]);
-      else this.#report(call, { finishedAt, outcome, ending });
+      if (await store.calls.has(call.id, call.finishedAt ?? 0)) await store.queuedCalls.recorded([call.seq]);
+      else this.#report(call);
     }
   }
 

@@ -47,6 +47,7 @@ import { runCall } from "./run-call.ts";
 import { RunningCalls } from "./running-calls.ts";
 
 export { Approvals } from "./approvals.ts";
+export { photoTool } from "./call-context.ts";
 export { CallQueue } from "./call-queue.ts";
 export type { RecentCall } from "./call-traces.ts";
 export { Control } from "./control.ts";
@@ -253,6 +254,11 @@ export class Calls {
   /** Records the end of a queued call, which the store already has. */
   recordQueued(ended: EndedCall): void {
     this.#finished.addQueued(ended);
+  }
+
+  /** The digest of a call's arguments as JSON, as in the history. */
+  digestOf(text: string): string {
+    return this.#finished.digestOf(text);
   }
 
   /** One call of a queued action. The action has the record. */

@@ -24,6 +24,8 @@ export interface FanOutCall {
   readonly tool: string;
   readonly args: JsonObject;
   readonly options: CallOptions;
+  /** A job is stored, as one with queued calls is. */
+  readonly durable?: boolean | undefined;
 }
 
 export interface FanOutDependencies extends FanOutApprovalDependencies {
@@ -40,8 +42,8 @@ interface RunningJob {
   readonly total: number;
   /** Without those of queued calls, which are in the store. */
   readonly results: FleetResult[];
-  /** Whether calls of it may be queued. */
-  readonly queues: boolean;
+  /** Whether it is in the store, because calls of it may be queued or the caller asked for it. */
+  readonly isStored: boolean;
   endedAt: number | undefined;
 }
 
@@ -112,7 +114,7 @@ export class FanOut {
   async #read(principalId: string, id: string): Promise<Job | undefined> {
     const { store, clock } = this.#dependencies;
     const running = this.#ownJob(principalId, id);
-    if (running?.queues === false)
+    if (running?.isStored === false)
       return jobOf(id, running.total, running.results, running.endedAt === undefined);
     const stored = running === undefined ? await store.jobs.find(id) : undefined;
     if (running === undefined && stored?.principal !== principalId) return undefined;
@@ -141,24 +143,24 @@ export class FanOut {
     const { clock, store, idPrefix } = this.#dependencies;
     const id = `${idPrefix}${newCallId()}`;
     const { queue } = call.options;
-    const queues = queue !== undefined;
+    const isStored = queue !== undefined || call.durable === true;
     const total = devices.length;
-    const job: RunningJob = { principal: principal.id, total, results: [], queues, endedAt: undefined };
+    const job: RunningJob = { principal: principal.id, total, results: [], isStored, endedAt: undefined };
     this.#jobs.set(id, job);
     const save = async () => {
       const results = storable(job.results);
       await store.jobs.save({ id, principal: principal.id, createdAt: clock.now(), total, results });
     };
-    if (queues) await save();
+    if (isStored) await save();
     // A job continues after the client that started it disconnects.
     const options = {
       ...call.options,
       signal: undefined,
-      queue: queues ? { ...queue, job: id } : undefined,
+      queue: queue === undefined ? undefined : { ...queue, job: id },
     };
     void this.#runAll(principal, devices, { ...call, options }, job.results).then(async () => {
       job.endedAt = clock.now();
-      if (queues) await save().catch(() => undefined);
+      if (isStored) await save().catch(() => undefined);
     });
     return id;
   }

@@ -78,7 +78,7 @@ export class FinishedCalls {
       outcome,
       queuedMs,
       durationMs,
-      argumentDigest: this.#digestOf(text),
+      argumentDigest: this.digestOf(text),
       arguments: keepArguments && text.length <= limits.historyArguments.max ? args : undefined,
       approval,
       node: nodeId,
@@ -135,7 +135,7 @@ export class FinishedCalls {
       outcome,
       queuedMs,
       durationMs,
-      argumentDigest: this.#digestOf(argumentText),
+      argumentDigest: this.digestOf(argumentText),
       // The text is empty if the arguments are too deep to serialize.
       arguments:
         keepArguments && argumentText !== "" && argumentText.length <= limits.historyArguments.max
@@ -148,7 +148,7 @@ export class FinishedCalls {
   }
 
   /** Consecutive calls often have the same arguments, for example a status poll of every device. */
-  #digestOf(text: string): string {
+  digestOf(text: string): string {
     if (text !== this.#lastText) {
       this.#lastText = text;
       this.#lastDigest = createHmac("sha256", this.#settings.digestKey).update(text).digest("hex");

@@ -26,6 +26,8 @@ export interface HistoryDependencies {
   readonly calls: Store["calls"];
   readonly queue: Pick<CallQueue, "find" | "cancel">;
   readonly queuedCalls: Pick<Store["queuedCalls"], "list">;
+  /** The digest of a call's arguments as JSON. */
+  readonly digestOf: (text: string) => string;
   readonly traces: CallTraces;
   readonly running: LocalRunningCalls;
   /** Writes all calls that have ended to the history. */
@@ -177,9 +179,11 @@ export class History {
     const mayRead = this.#mayRead(principal, call);
     const trace = queuedTrace(call, this.#dependencies.clock.now(), running, mayRead);
     const recent = trace.state === "finished" ? (await this.#tracesOf([]))(call.id) : undefined;
+    const { arguments: args, origin } = readDetails(call.details);
     return {
       ...trace,
-      origin: originFor(principal, readDetails(call.details).origin),
+      argumentDigest: this.#dependencies.digestOf(JSON.stringify(args)),
+      origin: originFor(principal, origin),
       picture: this.#dependencies.hasPhoto(call.device, call.id),
       late: recent?.late ?? null,
     };

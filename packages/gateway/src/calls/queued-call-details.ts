@@ -16,7 +16,14 @@ export interface QueuedCallDetails {
   /** Asked at an endpoint for agents, where `admin` does not include every scope. */
   readonly agent?: boolean | undefined;
   /** The topic and the first fields of the reply that an app over MQTT gets when the call has ended. */
-  readonly reply?: { readonly topic: string; readonly head: JsonObject } | undefined;
+  readonly reply?:
+    | {
+        readonly topic: string;
+        readonly head: JsonObject;
+        /** The correlation data of MQTT 5, in base64. */
+        readonly correlation?: string | undefined;
+      }
+    | undefined;
   /** A device_control action that is composed of several calls. */
   readonly action?: ControlAction | undefined;
 }

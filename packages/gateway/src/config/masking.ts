@@ -2,7 +2,7 @@
 
 const secretName = /token|password|passwd|secret|apikey|key$/i;
 /** Paths of files, not secrets. */
-const notSecret = new Set(["tls.key", "tokenFile"]);
+const notSecret = new Set(["tls.key", "tokenFile", "passwordFile", "homeAssistant.token"]);
 const mask = "(hidden)";
 /** Every value in them may be a secret. */
 const hiddenMaps = new Set(["env", "headers"]);

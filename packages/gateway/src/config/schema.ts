@@ -6,6 +6,7 @@ import { ActionMap, aliasPattern, limits, originPattern } from "@tendon/protocol
 import Type, { type Static } from "typebox";
 import { AccessSettings, RateSettings } from "../access-settings.ts";
 import { EndpointSettings, OutgoingEndpoints } from "../endpoint-settings.ts";
+import { HomeAssistantSchema } from "./home-assistant.ts";
 import { HttpDeviceSchema } from "./http-device.ts";
 import { VoiceSchema } from "./voice.ts";
 
@@ -363,6 +364,7 @@ export const ConfigSchema = Type.Object(
       },
       strict,
     ),
+    homeAssistant: Type.Optional(HomeAssistantSchema),
     log: Type.Object(
       {
         level: Type.Enum(["trace", "debug", "info", "warn", "error", "silent"], {

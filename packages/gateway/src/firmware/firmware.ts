@@ -9,6 +9,7 @@ import type { Cluster } from "../cluster/cluster.ts";
 import type { Config } from "../config/config.ts";
 import type { Events } from "../events/events.ts";
 import { FirmwareFiles, type Store } from "../store/store.ts";
+import { chooseImage } from "./choice.ts";
 import { Copies, type OtherNodes } from "./copies.ts";
 import { firmwarePath, firmwareRoutes } from "./download-routes.ts";
 import { FirmwareLibrary } from "./library.ts";
@@ -94,6 +95,18 @@ export async function openFirmware({
   return {
     library,
     offer: rollout.offer.bind(rollout),
+    /** The version that a board is offered at its next boot. */
+    async latestFor(device: {
+      readonly id: string;
+      readonly board: string | undefined;
+      readonly firmware: string | undefined;
+    }) {
+      const { id: deviceId, board, firmware: version } = device;
+      if (board === undefined || version === undefined) return undefined;
+      const images = (await library.current()).filter((image) => image.board === board);
+      return chooseImage({ deviceId, board, version }, dependencies.tagsOf(deviceId), images, new Map())
+        ?.version;
+    },
     routes: (http: FastifyInstance) =>
       firmwareRoutes(http, { clock, open: (token, abort) => rollout.download(token, abort) }),
     async stop() {

@@ -197,6 +197,11 @@ export class DeviceRecord {
   }
 
   /** Set while the device is connected to any node. */
+  /** Whether its user talks with a voice server; known for devices of this node. */
+  get isTalking(): boolean {
+    return this.#handle?.local?.session.conversation !== undefined;
+  }
+
   get handle(): DeviceHandle | undefined {
     return this.#handle;
   }

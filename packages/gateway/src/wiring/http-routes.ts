@@ -1,5 +1,5 @@
 /** Every route on the HTTP port: REST, MCP, the console, OTA, downloads, photo uploads, and WebSocket upgrades. */
-import type { SettingView } from "@tendon/protocol";
+import type { HomeAssistantView, SettingView } from "@tendon/protocol";
 import type { FastifyInstance } from "fastify";
 import type { Authentication, Tokens } from "../access/access.ts";
 import type { Addresses } from "../addresses.ts";
@@ -53,6 +53,7 @@ export interface RouteDependencies {
   readonly settingsOf: (made: DeviceCredentials) => Required<OtaSettings>;
   readonly settings: readonly SettingView[];
   readonly command: string;
+  readonly homeAssistant: () => HomeAssistantView;
   readonly eraseHistory: (device: string) => Promise<void>;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
   readonly reportFault: (error: unknown) => void;
@@ -137,6 +138,7 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
     httpDevices: dependencies.httpDevices,
     settings: dependencies.settings,
     eraseHistory: dependencies.eraseHistory,
+    homeAssistant: dependencies.homeAssistant,
     library: firmware.library,
     events,
     console,

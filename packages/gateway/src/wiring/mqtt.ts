@@ -92,7 +92,8 @@ async function startEmbedded(dependencies: MqttDependencies) {
       return {
         maySee: (topic) => topics.maySee(principal, topic),
         connected: (connection) => topics.connected(principal, connection),
-        published: (topic, payload) => topics.published(principal, topic, payload),
+        published: (topic, payload, properties) => topics.published(principal, topic, payload, properties),
+        rejection: (topic) => topics.rejection(topic),
       };
     },
   });

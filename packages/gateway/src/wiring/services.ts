@@ -139,6 +139,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
     calls: store.calls,
     queue,
     queuedCalls: store.queuedCalls,
+    digestOf: (text) => calls.digestOf(text),
     traces: calls.traces,
     running: calls.running,
     settle: () => events.settle(),
@@ -180,7 +181,7 @@ export async function openServices(dependencies: ServiceDependencies): Promise<O
       return await fleet.join(cluster, (work) => calls.inFlight.track(work));
     },
     async drain() {
-      const drained = Promise.all([calls.drain(), runner.stop()]);
+      const drained = Promise.all([queue.stop(), calls.drain(), runner.stop()]);
       boardTools.upgrades.stop();
       await drained;
     },

@@ -4,6 +4,12 @@
  */
 export { type DeviceConnections, openDeviceConnections } from "./device-connections.ts";
 export { type Foundation, type FoundationOptions, openFoundation, type Started } from "./foundation.ts";
+export {
+  cleanHomeAssistant,
+  examineHomeAssistant,
+  homeAssistantView,
+  openHomeAssistant,
+} from "./home-assistant.ts";
 export { openRoutes } from "./http-routes.ts";
 export { type Modules, openModules } from "./modules.ts";
 export { type MqttTransport, startMqtt } from "./mqtt.ts";

@@ -5,7 +5,7 @@ import { type Decoded, invalid, ok } from "../outcome.ts";
 import { compileCheck } from "../schema-check.ts";
 
 /** The shortest expiry of a queued call. */
-const minQueuedCallMs = 1_000;
+export const minQueuedCallMs = 1_000;
 
 /** What happens to a call if its device is offline. */
 export const QueueOptions = {

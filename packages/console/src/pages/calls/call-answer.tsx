@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { inPath } from "../../api/client.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
-import { Alert, problemTexts } from "../../ui/problem.tsx";
+import { Alert, outcomeNext } from "../../ui/problem.tsx";
 import { Panel } from "../../ui/states.tsx";
 import { jsonIn, ResultParts } from "../../ui/tool-result.tsx";
 
@@ -19,6 +19,7 @@ export function CallAnswer({ trace }: { readonly trace: CallTrace }) {
     >
       <div className="flex flex-col gap-3 px-4 pt-1 pb-4">
         {state === "running" && <p className="text-soft">{t("call.noAnswerYet")}</p>}
+        {state === "queued" && <p className="text-soft">{t("call.waitsForDevice")}</p>}
         {state === "finished" && !answered && <Failure trace={trace} />}
         {answered && answer === null && <p className="text-soft">{t("call.answerGone")}</p>}
         {answer !== null && <Content trace={trace} answer={answer} />}
@@ -30,7 +31,7 @@ export function CallAnswer({ trace }: { readonly trace: CallTrace }) {
 function Failure({ trace }: { readonly trace: CallTrace }) {
   const i18n = useI18n();
   const { outcome, detail } = trace;
-  const { next } = problemTexts(i18n, outcome ?? "internal");
+  const next = outcomeNext(i18n, outcome ?? "internal");
   return (
     <Alert>
       {detail !== null && <p className="font-medium break-words">{detail}</p>}

@@ -3,10 +3,13 @@ import { automaticPrefix, type CallTrace } from "@tendon/protocol";
 import type { ReactNode } from "react";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Panel } from "../../ui/states.tsx";
+import { Clock } from "../../ui/time.tsx";
+import { awayMs } from "./timeline.tsx";
 
 export function CallFacts({ trace }: { readonly trace: CallTrace }) {
   const { t, duration } = useI18n();
   const { principal, origin, approval } = trace;
+  const ran = trace.expiresAt === null || trace.startedAt !== null;
   const automatic = principal.startsWith(automaticPrefix);
   return (
     <Panel title={t("call.facts")}>
@@ -27,8 +30,14 @@ export function CallFacts({ trace }: { readonly trace: CallTrace }) {
             {origin.asker.device ?? origin.asker.serialNumber ?? origin.asker.agentId ?? ""}
           </Fact>
         )}
-        {trace.state === "finished" && <Fact name={t("call.queued")}>{duration(trace.queuedMs)}</Fact>}
-        <Fact name={t("call.total")}>{duration(trace.durationMs)}</Fact>
+        {trace.expiresAt !== null && <Fact name={t("call.waited")}>{duration(awayMs(trace))}</Fact>}
+        {trace.expiresAt !== null && !ran && (
+          <Fact name={t("call.expires")}>
+            <Clock at={trace.expiresAt} />
+          </Fact>
+        )}
+        {trace.state === "finished" && ran && <Fact name={t("call.queued")}>{duration(trace.queuedMs)}</Fact>}
+        {ran && <Fact name={t("call.total")}>{duration(trace.durationMs)}</Fact>}
         {approval !== null && <Fact name={t("call.approval")}>{approval}</Fact>}
         <Fact name={t("call.id")}>{trace.callId}</Fact>
       </dl>

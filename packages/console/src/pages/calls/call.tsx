@@ -8,7 +8,8 @@ import { useAliases } from "../../api/aliases.ts";
 import { useToolCall } from "../../api/calls.ts";
 import { ApiError, api, inPath } from "../../api/client.ts";
 import { useOwnCalls } from "../../api/own-calls.ts";
-import { keys, toolsQuery } from "../../api/queries.ts";
+import { deviceQuery, keys, toolsQuery } from "../../api/queries.ts";
+import { type ExpiryChoice, useCancelQueued, useMayCancel, useQueueCall } from "../../api/queued-calls.ts";
 import { useSession } from "../../api/session.tsx";
 import { type I18n, useI18n } from "../../i18n/i18n.tsx";
 import { callAddress, deviceAddress } from "../../shell/navigation.ts";
@@ -17,30 +18,39 @@ import { BackLink } from "../../ui/back-link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyAs } from "../../ui/copy-as.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icon.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
 import { outcomeLabel, outcomeTone, ProblemNote } from "../../ui/problem.tsx";
 import { Elapsed, RunningDot } from "../../ui/running-call.tsx";
 import { Badge, Panel, SkeletonRows } from "../../ui/states.tsx";
-import { Clock, useNow } from "../../ui/time.tsx";
+import { Clock, Expiry, useNow } from "../../ui/time.tsx";
 import { answeredFalse, titleOf } from "../../ui/tool-names.ts";
 import { onlyText } from "../../ui/tool-result.tsx";
 import { Frames } from "../device/activity-tabs.tsx";
+import { ExpirySelect } from "../device/queue-offer.tsx";
 import { CallAnswer } from "./call-answer.tsx";
 import { CallFacts } from "./call-origin.tsx";
 import { CallValues } from "./call-values.tsx";
 import { Timeline } from "./timeline.tsx";
 
 const runningEveryMs = 1_000;
+/** No event announces that a queued call starts to run. */
+const queuedEveryMs = 5_000;
 
 export function CallPage() {
   const { call = "" } = useParams<{ call: string }>();
   const { data, error } = useQuery({
     queryKey: [...keys.calls, call],
     queryFn: ({ signal }) => api<CallTrace>(`/calls/${inPath(call)}`, { signal }),
-    refetchInterval: ({ state }) => (state.data?.state === "running" ? runningEveryMs : false),
+    refetchInterval: ({ state }) => refreshMs(state.data?.state),
   });
   if (data === undefined) return error === null ? <SkeletonRows /> : <ProblemNote error={error} />;
   return <TraceView trace={data} />;
+}
+
+function refreshMs(state: CallTrace["state"] | undefined): number | false {
+  if (state === "running") return runningEveryMs;
+  return state === "queued" && queuedEveryMs;
 }
 
 function TraceView({ trace }: { readonly trace: CallTrace }) {
@@ -69,6 +79,7 @@ function TraceView({ trace }: { readonly trace: CallTrace }) {
               <CopyAs call={{ device: alias, tool: trace.tool, args: trace.arguments }} />
             )}
             {trace.state === "running" && <CancelCall trace={trace} />}
+            {trace.state === "queued" && <CancelQueued trace={trace} />}
             {trace.state === "finished" && may("call") && <Retry trace={trace} alias={alias} />}
           </>
         }
@@ -100,14 +111,27 @@ function TraceView({ trace }: { readonly trace: CallTrace }) {
 function Outcome({ trace }: { readonly trace: CallTrace }) {
   const i18n = useI18n();
   const now = Math.max(useNow(), Date.now());
-  const { outcome, durationMs, askedAt } = trace;
+  const { outcome, durationMs, askedAt, expiresAt, startedAt } = trace;
+  if (trace.state === "queued" && expiresAt !== null) {
+    return (
+      <span className="flex flex-wrap items-center gap-x-2" role="status">
+        <Badge tone="accent">
+          <Icon name="clock" size={12} />
+          {i18n.t("running.away")}
+        </Badge>
+        <span className="font-normal text-soft">
+          <Expiry at={expiresAt} />
+        </span>
+      </span>
+    );
+  }
   if (outcome === null) {
     return (
       <span className="flex items-center gap-2" role="status">
         <RunningDot />
         {i18n.t("outcome.running")}
         <span className="font-normal">
-          <Elapsed ms={now - Date.parse(askedAt)} />
+          <Elapsed ms={now - Date.parse(startedAt ?? askedAt)} />
         </span>
       </span>
     );
@@ -116,7 +140,9 @@ function Outcome({ trace }: { readonly trace: CallTrace }) {
   return (
     <span className="flex items-center gap-2">
       <Badge tone={tone}>{label}</Badge>
-      <span className="font-normal text-soft">{i18n.duration(durationMs)}</span>
+      {(expiresAt === null || startedAt !== null) && (
+        <span className="font-normal text-soft">{i18n.duration(durationMs)}</span>
+      )}
     </span>
   );
 }
@@ -136,6 +162,21 @@ function CancelCall({ trace }: { readonly trace: CallTrace }) {
     <Button icon="cross" onClick={own.cancel}>
       {t("action.cancel")}
     </Button>
+  );
+}
+
+function CancelQueued({ trace }: { readonly trace: CallTrace }) {
+  const { t } = useI18n();
+  const cancel = useCancelQueued();
+  const mayCancel = useMayCancel();
+  if (!mayCancel(trace)) return null;
+  return (
+    <>
+      <Button icon="cross" disabled={cancel.isPending} onClick={() => cancel.mutate(trace.callId)}>
+        {t("action.cancel")}
+      </Button>
+      {cancel.isError && <ProblemNote error={cancel.error} />}
+    </>
   );
 }
 
@@ -164,17 +205,24 @@ function Retry({ trace, alias }: { readonly trace: CallTrace; readonly alias: st
   const { t } = useI18n();
   const [, navigate] = useLocation();
   const [asking, setAsking] = useState(false);
-  const label = t(trace.outcome === "ok" ? "call.repeat" : "call.retry");
   const tools = useQuery(toolsQuery(trace.device));
+  const device = useQuery(deviceQuery(trace.device));
+  const offline = device.data?.online === false && device.data.approval !== "revoked";
+  const [expiry, setExpiry] = useState<ExpiryChoice>("day");
   const call = useToolCall(trace.device);
+  const queue = useQueueCall(trace.device);
   const tool = tools.data?.tools.find(({ name }) => name === trace.tool);
   const args = trace.arguments;
+  const label = t(offline ? "queue.action" : trace.outcome === "ok" ? "call.repeat" : "call.retry");
   // Masked values would be sent masked, so such a call cannot be repeated.
   const whole = args !== null && !JSON.stringify(args).includes("•••");
   const again = async () => {
     setAsking(false);
     try {
-      const { callId } = await call.mutateAsync({ tool: trace.tool, args: args ?? {} });
+      const request = { tool: trace.tool, args: args ?? {} };
+      const { callId } = await (offline
+        ? queue.mutateAsync({ ...request, expiry })
+        : call.mutateAsync(request));
       navigate(callAddress(callId));
     } catch (error) {
       const id =
@@ -191,10 +239,11 @@ function Retry({ trace, alias }: { readonly trace: CallTrace; readonly alias: st
   }
   return (
     <>
+      {offline && <ExpirySelect expiry={expiry} onExpiry={setExpiry} />}
       <Button
         look="primary"
-        icon="refresh"
-        disabled={call.isPending || tool.access === "denied"}
+        icon={offline ? "clock" : "refresh"}
+        disabled={call.isPending || queue.isPending || tool.access === "denied"}
         onClick={() => (tool.audience === "user" ? setAsking(true) : void again())}
       >
         {label}

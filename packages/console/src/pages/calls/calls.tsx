@@ -11,13 +11,14 @@ import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ExportButtons } from "../../ui/export-buttons.tsx";
 import { Select, TextInput } from "../../ui/field.tsx";
-import { outcomeLabel } from "../../ui/problem.tsx";
+import { outcomeLabel, queueOutcomes } from "../../ui/problem.tsx";
 import { Badge } from "../../ui/states.tsx";
 import { type CallFilters, spanNames, textFields, useCallFilters } from "./call-filter.ts";
 import { CallHistoryList } from "./call-list.tsx";
+import { QueuedCalls } from "./queued-list.tsx";
 import { RunningCalls } from "./running-list.tsx";
 
-const outcomes = ["ok", "tool_error", ...Object.keys(errorTitles)];
+const outcomes = ["ok", "tool_error", ...queueOutcomes, ...Object.keys(errorTitles)];
 
 export function CallsPage() {
   const { t } = useI18n();
@@ -47,6 +48,7 @@ export function CallsPage() {
       />
       <Filters filters={filters} />
       <RunningCalls />
+      <QueuedCalls />
       <div className="overflow-hidden rounded-xl border border-line bg-surface">
         <CallHistoryList
           filter={filters.filter}

@@ -11,13 +11,14 @@ interface Step {
   readonly label: string;
   readonly at: string | undefined;
   readonly icon: IconName;
-  readonly tone: "done" | "bad" | "late" | "now";
+  readonly tone: "done" | "bad" | "late" | "now" | "next";
   /** What the call waited for before this step, and how long. */
   readonly wait?: Wait | undefined;
 }
 
 /** A kind of waiting has one entry here, and one step that ends it. */
 const phaseLabels = {
+  away: "timeline.phase.away",
   approval: "timeline.phase.approval",
   checks: "timeline.phase.checks",
   queue: "timeline.phase.queue",
@@ -41,13 +42,56 @@ function stepsOf(trace: CallTrace, approval: ApprovalView | undefined, i18n: I18
   const { outcome, askedAt } = trace;
   const before = approval === undefined ? [] : approvalSteps(approval, i18n);
   const asked: Step = { label: t("timeline.asked"), at: askedAt, icon: "play", tone: "done" };
-  if (outcome === null) return [...before, asked, ...runningSteps(trace, i18n)];
+  if (trace.state === "queued") return [...before, asked, ...waitingSteps(trace, i18n)];
+  const online = onlineSteps(trace, i18n);
+  if (outcome === null) return [...before, asked, ...online, ...runningSteps(trace, i18n)];
+  if (trace.expiresAt !== null && trace.startedAt === null)
+    return [...before, asked, endOfWaiting(trace, outcome, i18n)];
   if (refusedByRule.has(outcome)) {
     const label = t(outcome === "forbidden" ? "timeline.refused" : "timeline.waits");
     const tone = outcome === "forbidden" ? "bad" : "late";
     return [asked, { label, at: trace.at ?? undefined, icon: "lock", tone }];
   }
-  return [...before, asked, ...laterSteps(trace, outcome, i18n)];
+  return [...before, asked, ...online, ...laterSteps(trace, outcome, i18n)];
+}
+
+/** How long a queued call has waited, or waited, until its device was online. */
+export function awayMs({ askedAt, startedAt, at }: CallTrace): number {
+  const end = startedAt ?? at;
+  return Math.max(0, (end === null ? Date.now() : Date.parse(end)) - Date.parse(askedAt));
+}
+
+function waitingSteps(trace: CallTrace, { t }: I18n): Step[] {
+  const wait: Wait = { phase: "away", ms: awayMs(trace) };
+  return [
+    { label: t("running.away"), at: undefined, icon: "clock", tone: "now", wait },
+    { label: t("timeline.expires"), at: trace.expiresAt ?? undefined, icon: "cross", tone: "next" },
+  ];
+}
+
+/** Of a queued call that has started. */
+function onlineSteps(trace: CallTrace, { t }: I18n): Step[] {
+  if (trace.startedAt === null) return [];
+  const wait: Wait = { phase: "away", ms: awayMs(trace) };
+  return [{ label: t("timeline.online"), at: trace.startedAt, icon: "wifi", tone: "done", wait }];
+}
+
+/** Outcomes of calls that ended while they waited, and their words; others were refused. */
+const endsOfWaiting: Readonly<Record<string, Pick<Step, "icon" | "tone"> & { readonly label: Key }>> = {
+  expired: { label: "timeline.expired", icon: "alert", tone: "bad" },
+  cancelled: { label: "timeline.cancelled", icon: "cross", tone: "late" },
+  superseded: { label: "timeline.superseded", icon: "refresh", tone: "late" },
+};
+
+function endOfWaiting(trace: CallTrace, outcome: string, { t }: I18n): Step {
+  const { label, icon, tone } = endsOfWaiting[outcome] ?? {
+    label: "timeline.refused",
+    icon: "lock",
+    tone: "bad",
+  };
+  const wait: Wait = { phase: "away", ms: awayMs(trace) };
+  // Safe: none of these texts has a placeholder.
+  return { label: t(label as "timeline.refused"), at: trace.at ?? undefined, icon, tone, wait };
 }
 
 /** The caller asked for approval with an earlier request, and repeated it when the approval was given. */
@@ -80,16 +124,18 @@ function runningSteps({ phase, tool, durationMs }: CallTrace, { t }: I18n): Step
 }
 
 function laterSteps(trace: CallTrace, outcome: string, { t }: I18n): Step[] {
-  const { askedAt, allowedAt, sentAt, queuedMs, durationMs, late } = trace;
+  const { allowedAt, sentAt, queuedMs, durationMs, late } = trace;
   const at = trace.at ?? undefined;
-  const asked = Date.parse(askedAt);
+  // The other times of a queued call count from when its device was online.
+  const startedAt = trace.startedAt ?? trace.askedAt;
+  const asked = Date.parse(startedAt);
   const checkedMs = allowedAt === null ? 0 : Date.parse(allowedAt) - asked;
   const elicited = trace.approval === "elicited";
   const waited = elicited || checkedMs >= noticeableMs;
   const checks: Wait = { phase: elicited ? "approval" : "checks", ms: checkedMs };
   const allowed: Step = {
     label: t(trace.approval === null ? "timeline.allowed" : "timeline.approved"),
-    at: allowedAt ?? askedAt,
+    at: allowedAt ?? startedAt,
     icon: "approvals",
     tone: "done",
     ...(waited ? { wait: checks } : {}),
@@ -135,6 +181,7 @@ const tones = {
   bad: "border-bad text-bad bg-bad-soft",
   late: "border-warn text-warn bg-warn-soft",
   now: "border-accent text-accent-deep bg-accent-soft",
+  next: "border-dashed border-line-strong text-soft",
 };
 
 /** Horizontal on wide screens, vertical on narrow ones. */

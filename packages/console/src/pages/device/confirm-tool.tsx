@@ -27,10 +27,12 @@ export function ConfirmTool(props: {
   /** The gateway's decision about the call. */
   readonly check: CallCheck | undefined;
   readonly danger: boolean;
+  /** The device is offline: the call waits for it. */
+  readonly queued: boolean;
   readonly onClose: () => void;
   readonly onConfirm: (args: Arguments) => void;
 }) {
-  const { device, tool, args, check, danger, onClose, onConfirm } = props;
+  const { device, tool, args, check, danger, queued, onClose, onConfirm } = props;
   const { t } = useI18n();
   const key = effects[tool.name];
   const effect = key === undefined ? previewOf(tool.description) : t(key as "effect.reboot");
@@ -43,8 +45,9 @@ export function ConfirmTool(props: {
       title={t("confirm.title", { tool: title, device: device.alias })}
       effect={effect}
       danger={danger}
-      action={t("confirm.action", { tool: title })}
+      action={queued ? t("queue.action") : t("confirm.action", { tool: title })}
     >
+      {queued && <p>{t("queue.offer")}</p>}
       {check?.access === "confirm" && (
         <Warning title={t("tools.needsApproval")}>
           <p>

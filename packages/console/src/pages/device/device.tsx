@@ -6,6 +6,7 @@ import { useCallback, useEffect } from "react";
 import { Redirect, useLocation, useParams } from "wouter";
 import { useConversations } from "../../api/conversations.ts";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
+import { queuedQuery } from "../../api/queued-calls.ts";
 import { useSession } from "../../api/session.tsx";
 import { useStatus } from "../../api/status.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
@@ -14,6 +15,7 @@ import { ConversationDetails, ConversationState } from "../../ui/conversation.ts
 import { useEscape } from "../../ui/keyboard.ts";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Panel, SkeletonRows } from "../../ui/states.tsx";
+import { QueuedList } from "../calls/queued-list.tsx";
 import { ActivityTabs } from "./activity-tabs.tsx";
 import { ControlPad } from "./control-pad.tsx";
 import { DeviceHeader } from "./device-header.tsx";
@@ -55,6 +57,7 @@ function Device({ device }: { readonly device: DeviceDetail }) {
       <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]">
         <div className="grid grid-cols-1 gap-5">
           <VoicePanel device={device} />
+          {device.waitingCalls > 0 && <QueuePanel device={device} />}
           <StatusPanel device={device} tools={tools.data} status={status}>
             {may("call") && has(volumeTool) && (
               <ControlPad device={device} needsApproval={accessTo(volumeTool) === "confirm"} />
@@ -107,6 +110,21 @@ function VoicePanel({ device }: { readonly device: DeviceDetail }) {
         <ConversationDetails conversation={conversation} fresh={fresh} />
         {!fresh && <p className="mt-3 text-sm text-soft">{t("live.memory")}</p>}
       </div>
+    </Panel>
+  );
+}
+
+/** The calls that wait until the device is online. */
+function QueuePanel({ device }: { readonly device: DeviceDetail }) {
+  const { t, n } = useI18n();
+  const { data } = useQuery(queuedQuery(device.id));
+  return (
+    <Panel
+      title={t("queue.title")}
+      actions={<span className="text-sm text-soft">{n("fleet.waiting", device.waitingCalls)}</span>}
+    >
+      <p className="px-4 pb-2 text-sm text-soft">{t("queue.lead")}</p>
+      {data === undefined ? <SkeletonRows rows={1} /> : <QueuedList calls={data.calls} hideDevice />}
     </Panel>
   );
 }

@@ -1,7 +1,8 @@
 /** One tool: its name, description, form and result. */
-import type { CallCheck, DeviceDetail, Tool } from "@tendon/protocol";
+import type { CallCheck, CallReply, DeviceDetail, QueuedReply, Tool } from "@tendon/protocol";
 import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from "react";
 import { type Arguments, useToolCall, useToolCheck } from "../../api/calls.ts";
+import { type ExpiryChoice, useQueueCall } from "../../api/queued-calls.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
 import { CopyAs } from "../../ui/copy-as.tsx";
@@ -17,6 +18,7 @@ import { Description, previewOf } from "./description.tsx";
 import { formSchema } from "./form-schema.ts";
 import { hasArguments, initialValues, presentValues } from "./initial-values.ts";
 import { FocusField, useNamed } from "./named-tool.tsx";
+import { QueuedNote, QueueOffer } from "./queue-offer.tsx";
 
 const ToolForm = lazy(async () => ({ default: (await import("../../forms/tool-form.tsx")).ToolForm }));
 
@@ -43,22 +45,27 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
   const [values, setValues] = useValues(tool, schema, device.status);
   const [asked, setAsked] = useState<Asked>();
   const call = useToolCall(device.id);
+  const queue = useQueueCall(device.id);
+  const [expiry, setExpiry] = useState<ExpiryChoice>("day");
   const check = useToolCheck(device.id);
   const takesArguments = hasArguments(tool.inputSchema);
   const asks = tool.audience === "user" && !tool.annotations.readOnlyHint;
   const danger = asks && tool.annotations.destructiveHint;
   const denied = tool.access === "denied";
   const why = denied ? (tool.changed?.quarantined === true ? "quarantined" : "denied") : away;
-  const busy = call.isPending || check.isPending;
+  const mayQueue = why === "offline" && device.approval !== "revoked";
+  const busy = call.isPending || queue.isPending || check.isPending;
   const blocked = why !== undefined || busy;
   const send = (args: Arguments) => {
     setAsked(undefined);
     setOpen(true);
-    call.mutate({ tool: tool.name, args });
+    if (mayQueue) queue.mutate({ tool: tool.name, args, expiry });
+    else call.mutate({ tool: tool.name, args });
   };
   // A call that a rule rejects is rejected before the user confirms it, not after.
   const run = (args: Arguments) => {
     call.reset();
+    queue.reset();
     check.reset();
     if (!asks) {
       send(args);
@@ -136,6 +143,7 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
                   />
                 </div>
                 {why !== undefined && <BlockedNote id={note} why={why} device={device.id} />}
+                {mayQueue && <QueueOffer expiry={expiry} onExpiry={setExpiry} disabled={busy} />}
                 {why === undefined && tool.access === "allowed" && tool.argumentsDecide === true && (
                   <p className="mt-1 text-sm text-soft">{t("tools.argumentsDecide")}</p>
                 )}
@@ -146,6 +154,8 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
             {call.isPending && <RunningCall call={call.running} />}
             {call.isError && <ProblemNote error={call.error} />}
             {call.isSuccess && <ToolResult reply={call.data} />}
+            {queue.isError && <ProblemNote error={queue.error} />}
+            {queue.isSuccess && <QueueResult reply={queue.data} />}
           </>
         )}
       </div>
@@ -156,12 +166,18 @@ export function ToolRow({ device, tool }: { readonly device: DeviceDetail; reado
           args={asked?.args}
           check={asked?.check}
           danger={danger}
+          queued={mayQueue}
           onClose={() => setAsked(undefined)}
           onConfirm={send}
         />
       )}
     </li>
   );
+}
+
+/** The device may have come online just before the call was queued. Then the reply is its result. */
+function QueueResult({ reply }: { readonly reply: CallReply | QueuedReply }) {
+  return "state" in reply ? <QueuedNote key={reply.callId} reply={reply} /> : <ToolResult reply={reply} />;
 }
 
 /** The values of a form. They follow what the device reports until the user changes one. */

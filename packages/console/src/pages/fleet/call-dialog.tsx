@@ -5,6 +5,7 @@ import { type ReactNode, useMemo, useState } from "react";
 import type { Arguments } from "../../api/calls.ts";
 import { api, inPath } from "../../api/client.ts";
 import { keys, toolsQuery } from "../../api/queries.ts";
+import { type ExpiryChoice, expiries } from "../../api/queued-calls.ts";
 import { ToolForm } from "../../forms/tool-form.tsx";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -17,6 +18,7 @@ import { titleOf } from "../../ui/tool-names.ts";
 import { Description } from "../device/description.tsx";
 import { formSchema } from "../device/form-schema.ts";
 import { initialValues } from "../device/initial-values.ts";
+import { ExpirySelect } from "../device/queue-offer.tsx";
 import { Names, Outcomes, useResultText } from "./outcomes.tsx";
 
 /** The tools of one device of each board stand for all of them. */
@@ -36,10 +38,11 @@ export function CallDialog({
   const [name, setName] = useState("");
   const tool = tools.find((each) => each.name === name) ?? tools[0];
   const [asked, setAsked] = useState<Arguments>();
+  const [expiry, setExpiry] = useState<ExpiryChoice>();
   const client = useQueryClient();
   const [results, setResults] = useState<readonly FleetResult[]>([]);
   const run = useMutation({
-    mutationFn: (args: Arguments) => callAll(devices, tool?.name ?? "", args, setResults),
+    mutationFn: (args: Arguments) => callAll(devices, { tool: tool?.name ?? "", args, expiry }, setResults),
     onSettled: () => client.invalidateQueries({ queryKey: keys.fleets }),
   });
   const confirm = (args: Arguments) => {
@@ -105,6 +108,9 @@ export function CallDialog({
                 </div>
                 <Description text={tool.description} />
                 <BulkForm key={tool.name} tool={tool} onSubmit={confirm}>
+                  {devices.some(({ online }) => !online) && (
+                    <QueueChoice expiry={expiry} onExpiry={setExpiry} />
+                  )}
                   <div className="mt-4 flex flex-wrap justify-end gap-2">
                     <Button onClick={onClose}>{t("action.cancel")}</Button>
                     <Button type="submit" look={isDangerous(tool) ? "danger" : "primary"}>
@@ -119,6 +125,29 @@ export function CallDialog({
         )}
       </div>
     </Dialog>
+  );
+}
+
+/** Whether the call waits for the devices that are offline, and how long. */
+function QueueChoice(props: {
+  readonly expiry: ExpiryChoice | undefined;
+  readonly onExpiry: (expiry: ExpiryChoice | undefined) => void;
+}) {
+  const { expiry, onExpiry } = props;
+  const { t } = useI18n();
+  return (
+    <div className="mt-4 flex min-h-8 flex-wrap items-center gap-x-4 gap-y-2">
+      <label className="flex items-center gap-2 text-sm">
+        <input
+          type="checkbox"
+          className="size-4 accent-accent"
+          checked={expiry !== undefined}
+          onChange={({ target }) => onExpiry(target.checked ? "day" : undefined)}
+        />
+        {t("queue.bulk")}
+      </label>
+      {expiry !== undefined && <ExpirySelect expiry={expiry} onExpiry={onExpiry} />}
+    </div>
   );
 }
 
@@ -174,13 +203,24 @@ function useTools(devices: readonly Device[]): {
   return { tools, loading };
 }
 
+interface BulkCall {
+  readonly tool: string;
+  readonly args: Arguments;
+  /** `undefined`: calls to devices that are offline fail. */
+  readonly expiry: ExpiryChoice | undefined;
+}
+
 async function callAll(
   devices: readonly Device[],
-  tool: string,
-  args: Arguments,
+  { tool, args, expiry }: BulkCall,
   onResults: (results: readonly FleetResult[]) => void,
 ): Promise<void> {
-  const body = { target: { devices: devices.map(({ id }) => id) }, tool, arguments: args };
+  const body = {
+    target: { devices: devices.map(({ id }) => id) },
+    tool,
+    arguments: args,
+    ...(expiry === undefined ? {} : { whenOffline: "queue", expiresInMs: expiries[expiry] }),
+  };
   const answer = await api<FleetReply | { readonly job: string }>("/calls", { method: "POST", body });
   if (!("job" in answer)) {
     onResults(answer.results);
@@ -189,7 +229,8 @@ async function callAll(
   for (;;) {
     const job = await api<Job>(`/jobs/${inPath(answer.job)}`);
     onResults(job.results);
-    if (job.state === "done") return;
+    // Queued calls may wait for days; their own pages show how they end.
+    if (job.ok + job.failed + job.queued >= job.total) return;
     await new Promise((resolve) => setTimeout(resolve, jobEveryMs));
   }
 }
@@ -206,6 +247,7 @@ function CallOutcomes({
   const lines = results.map((result) => ({
     device: byId.get(result.device) ?? { id: result.device, alias: result.device },
     ok: result.ok,
+    queued: result.state === "queued",
     text: resultText(result),
   }));
   return <Outcomes lines={lines} total={devices.length} />;

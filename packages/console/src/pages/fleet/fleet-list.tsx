@@ -250,6 +250,7 @@ function FleetRow(props: {
           <span className="flex items-center gap-2">
             <span className="truncate font-medium">{device.alias}</span>
             {device.approval === "revoked" && <Badge tone="bad">{t("device.revoked")}</Badge>}
+            {device.waitingCalls > 0 && <WaitingBadge count={device.waitingCalls} />}
             <span className="hidden gap-1 lg:flex">
               {device.tags.slice(0, 3).map((tag) => (
                 <Badge key={tag}>{tag}</Badge>
@@ -286,5 +287,20 @@ function FleetRow(props: {
         </span>
       </Link>
     </div>
+  );
+}
+
+/** The number of calls that wait until the device is online. */
+function WaitingBadge({ count }: { readonly count: number }) {
+  const { n, number } = useI18n();
+  const text = n("fleet.waiting", count);
+  return (
+    <span title={text} className="flex">
+      <Badge tone="accent">
+        <Icon name="clock" size={11} />
+        <span aria-hidden="true">{number(count)}</span>
+        <span className="sr-only">{text}</span>
+      </Badge>
+    </span>
   );
 }

@@ -16,6 +16,7 @@ import { ProblemNote } from "../../ui/problem.tsx";
 import { Badge, Empty, Panel, SkeletonRows } from "../../ui/states.tsx";
 import { InlineLine } from "../guide/guide-text.tsx";
 import { readInline } from "../guide/markdown.ts";
+import { HomeAssistantCard } from "./home-assistant-card.tsx";
 
 export function SettingsPage() {
   const { t } = useI18n();
@@ -27,6 +28,7 @@ export function SettingsPage() {
         actions={<GuideLink guide="configuration">{t("settings.guide")}</GuideLink>}
       />
       <AdminOnly>
+        <HomeAssistantCard />
         <Settings />
       </AdminOnly>
     </>

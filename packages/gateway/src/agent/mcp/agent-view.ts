@@ -3,14 +3,17 @@ import type { ListToolsResult, Tool } from "@modelcontextprotocol/server";
 import { ProtocolError, ProtocolErrorCode } from "@modelcontextprotocol/server";
 import { type CallOrigin, didYouMean, type JsonObject, nearNames } from "@tendon/protocol";
 import type { Principal, SharedPool } from "../../access/access.ts";
+import { photoTool } from "../../calls/calls.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import type { ExposedTool } from "../../toolset/toolset.ts";
 import type { Services } from "../services.ts";
-import { compactDefinitions } from "./compact/compact.ts";
+import type { BackgroundCalls } from "./background-calls.ts";
+import { compactDefinitions, optionalTask } from "./compact/compact.ts";
 import { cursorOf, ListPages, nameOf, pageSize, wrongCursor } from "./list-pages.ts";
 import { OpenCalls } from "./open-calls.ts";
 import type { RequestStates } from "./request-state.ts";
+import type { TaskIds } from "./task-ids.ts";
 import type { ViewSelection } from "./view-selection.ts";
 
 export interface AgentViewDependencies {
@@ -20,10 +23,16 @@ export interface AgentViewDependencies {
   /** The number of `events_wait` requests that are waiting, of all agents. */
   readonly waits: SharedPool;
   readonly states: RequestStates;
+  readonly tasks: Tasks;
   /** Logs an unexpected error, whose details the agent does not get. */
   readonly reportFault: (error: unknown) => void;
   /** The prefix of session ids made on this node; it names the node to the others. */
   readonly idPrefix: string;
+}
+
+interface Tasks {
+  readonly ids: TaskIds;
+  readonly background: BackgroundCalls;
 }
 
 export interface ToolAddress {
@@ -49,6 +58,7 @@ export class AgentView {
   readonly events: Events;
   readonly waits: SharedPool;
   readonly states: RequestStates;
+  readonly tasks: Tasks;
   readonly reportFault: (error: unknown) => void;
   readonly selection: ViewSelection;
   readonly voice: VoiceAgent | undefined;
@@ -69,6 +79,7 @@ export class AgentView {
     this.events = dependencies.events;
     this.waits = dependencies.waits;
     this.states = dependencies.states;
+    this.tasks = dependencies.tasks;
     this.reportFault = dependencies.reportFault;
     this.selection = selection;
     this.#notifiedVersion = this.#version();
@@ -127,6 +138,12 @@ export class AgentView {
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 128)}${hint}`);
   }
 
+  /** Whether a client of the older form may call the tool as a task. */
+  takesTasks(name: string): boolean {
+    const isCompact = this.selection.kind !== "device" && compactNames.includes(name);
+    return isCompact ? taskTools.has(name) : this.addressOf(name).tool === photoTool;
+  }
+
   /** Whether the tool is listed with an output schema. */
   declaresOutput({ device, tool }: ToolAddress): boolean {
     const listed = this.services.toolset.list(this.principal, { device });
@@ -155,6 +172,9 @@ export class AgentView {
 
 const none: readonly ExposedTool[] = [];
 const compactNames = compactDefinitions.map(({ name }) => name);
+const taskTools = new Set(
+  compactDefinitions.filter(({ execution }) => execution !== undefined).map(({ name }) => name),
+);
 
 function listed(tool: ExposedTool, bare: boolean): Tool {
   return {
@@ -164,6 +184,7 @@ function listed(tool: ExposedTool, bare: boolean): Tool {
     inputSchema: tool.inputSchema as Tool["inputSchema"],
     ...(tool.outputSchema === undefined ? {} : { outputSchema: tool.outputSchema as JsonObject }),
     annotations: tool.annotations,
+    ...(tool.tool === photoTool ? { execution: optionalTask } : {}),
     _meta: tool.meta,
   };
 }

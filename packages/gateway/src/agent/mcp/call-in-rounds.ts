@@ -3,6 +3,7 @@
  * asks for input, and the client repeats the call with the answer.
  */
 import {
+  type CallToolResult,
   type InputRequiredResult,
   MissingRequiredClientCapabilityError,
   ProtocolError,
@@ -10,7 +11,7 @@ import {
 import { isObject } from "@tendon/protocol";
 import type { CallOptions } from "../../calls/calls.ts";
 import type { TendonError } from "../../errors.ts";
-import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
+import { asTendonError, failedResult, lastStatus, repliedResult } from "./call-result.ts";
 import {
   type Confirmation,
   ConfirmationRequired,
@@ -19,9 +20,11 @@ import {
   formFor,
 } from "./confirmation.ts";
 import { inRounds } from "./open-calls.ts";
+import { startPhoto } from "./photo-task.ts";
 import { hasForms } from "./questions.ts";
 import { clientOf, originOf } from "./relay.ts";
 import { Rounds } from "./rounds.ts";
+import { queuedWork } from "./task-ids.ts";
 import type { CallDevice, CallMany, McpRequest, ToolRequest } from "./tool-request.ts";
 
 type Confirm = NonNullable<CallOptions["confirm"]>;
@@ -30,51 +33,59 @@ export function callsInRounds(request: McpRequest): Pick<ToolRequest, "call" | "
   return { call: callOne(request), callMany: callMany(request) };
 }
 
+/** Replaced by a task. */
+const started: CallToolResult = { content: [] };
+
 function callOne(request: McpRequest): CallDevice {
-  const { view } = request;
+  const { view, inBackground } = request;
   const { services, principal } = view;
-  return async ({ device, tool }, args, timeoutMs) => {
+  return async ({ device, tool }, args, timing) => {
     const rounds = roundsOf(request, `${device} ${tool}`, args);
     try {
+      if (await startPhoto(request, { device, tool }, args, timing)) return started;
       const confirm = confirmIn(request, rounds, (asked) => new ConfirmationRequired(asked));
       // `undefined` for boards, which do not ask questions.
       const program = services.fleet.passthrough.of(principal, device);
       const round = await inRounds(request, rounds, program, (given) =>
-        services.calls.call(principal, device, tool, args, {
+        services.calls.callOrQueue(principal, device, tool, args, {
           ...given,
-          timeoutMs: view.timeoutFor(timeoutMs),
+          ...timing,
+          timeoutMs: view.timeoutFor(timing.timeoutMs),
           confirm,
           origin: originOf(request),
         }),
       );
       if ("asks" in round) return round.asks;
-      const done = round.end;
-      const { inputRequired } = done.result;
-      return inputRequired === undefined ? finishedResult(done) : rounds.deviceAsks(inputRequired);
+      const reply = round.end;
+      if ("expiresAt" in reply) inBackground?.(queuedWork(view.clock.now(), reply));
+      const asks = "result" in reply ? reply.result.inputRequired : undefined;
+      return asks === undefined ? repliedResult(reply, view) : rounds.deviceAsks(asks);
     } catch (error) {
       if (error instanceof ProtocolError) throw error;
       const known = asTendonError(error);
       if (known.cause instanceof ConfirmationRequired) return ask(request, rounds, known.cause.confirmation);
       throwIfIncapable(known);
       if (known.code === "internal") view.reportFault(known.cause);
-      return failedResult(known, lastStatus(view, device, known));
+      return failedResult(known, lastStatus(view, device, known), view.selection);
     }
   };
 }
 
 function callMany(request: McpRequest): CallMany {
   const { services, principal } = request.view;
-  return async (target, tool, args, timeoutMs) => {
+  return async (target, tool, args, timing) => {
     const rounds = roundsOf(request, `many ${JSON.stringify(target)} ${tool}`, args);
     const confirm = confirmIn(request, rounds, (asked) => new FanOutConfirmationRequired(asked));
     const options = {
-      timeoutMs: request.view.timeoutFor(timeoutMs),
+      ...timing,
+      timeoutMs: request.view.timeoutFor(timing.timeoutMs),
       signal: request.context.mcpReq.signal,
       confirm,
       origin: originOf(request),
     };
     try {
-      return { reply: await services.fanOut.call(principal, target, { tool, args, options }) };
+      const durable = request.inBackground !== undefined;
+      return { reply: await services.fanOut.call(principal, target, { tool, args, options, durable }) };
     } catch (error) {
       if (error instanceof FanOutConfirmationRequired)
         return { asks: ask(request, rounds, error.confirmation) };

@@ -1,8 +1,9 @@
 /** The result of a call as an MCP result [SRV-5]. A failure is a result whose text begins with the error code. */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { JsonObject, ToolResult } from "@tendon/protocol";
+import type { JsonObject, QueuedReply, ToolResult } from "@tendon/protocol";
 import { type ErrorContext, TendonError } from "../../errors.ts";
 import type { Caller } from "./agent-view.ts";
+import type { ViewSelection } from "./view-selection.ts";
 
 interface Finished {
   readonly callId: string;
@@ -13,7 +14,14 @@ interface Finished {
   readonly durationMs: number;
 }
 
-export function finishedResult({ result, ...call }: Finished): CallToolResult {
+/** How to have a call wait for a device that is away. */
+export const queueHint = 'device_call with when_offline: "queue" keeps the call until the device is online';
+
+export function repliedResult(reply: Finished | QueuedReply, view: Caller): CallToolResult {
+  return "result" in reply ? finishedResult(reply) : queuedAnswer(reply, view);
+}
+
+function finishedResult({ result, ...call }: Finished): CallToolResult {
   return {
     // Safe: the protocol package accepts only known kinds of content, each with its fields.
     content: result.content as CallToolResult["content"],
@@ -23,10 +31,31 @@ export function finishedResult({ result, ...call }: Finished): CallToolResult {
   };
 }
 
-/** The text says what happened and what to do; `_meta` has the same for programs. */
-export function failedResult(error: TendonError, lastStatus?: JsonObject | null): CallToolResult {
+/** A call that waits for its device: short, because the agent only needs the id and the expiry. */
+function queuedAnswer(queued: QueuedReply, { services, principal }: Caller): CallToolResult {
+  const { callId, device, expiresAt } = queued;
+  const { alias } = services.fleet.device(principal, device);
+  const text = `queued: \`${alias}\` is offline. The call runs when it is online, until ${expiresAt}. Do not repeat it. Its state: device_call with only callId: "${callId}".`;
+  return {
+    content: [{ type: "text", text }],
+    structuredContent: { ...queued },
+    _meta: { "tendon/call": queued },
+  };
+}
+
+/** The text says what happened and what to do; `_meta` has the same for programs. `at`: the address of an MCP client. */
+export function failedResult(
+  error: TendonError,
+  lastStatus?: JsonObject | null,
+  at?: ViewSelection,
+): CallToolResult {
   const { code, message, context, kind } = error;
-  const next = code === "approval_required" ? whatToDoNext(context) : whenItMayHaveRun(context);
+  const next =
+    code === "approval_required"
+      ? whatToDoNext(context)
+      : code === "device_offline"
+        ? `\nThe call did not run. ${queueHint}${at?.kind === "device" ? "; the endpoint /mcp has that tool" : ""}.`
+        : whenItMayHaveRun(context);
   const known =
     lastStatus === undefined || lastStatus === null
       ? ""

@@ -1,7 +1,18 @@
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
-import { isObject, parseJson } from "@tendon/protocol";
+import { isObject, type JsonObject, parseJson } from "@tendon/protocol";
 
 type Wrap = Server["_wrapHandler"];
+
+/** Thrown to answer `tools/call` with a result that the SDK's schema of tool results does not have. */
+export class NotAToolResult extends Error {
+  override readonly name = "NotAToolResult";
+  readonly result: JsonObject;
+
+  constructor(result: JsonObject) {
+    super("the call continues as a task");
+    this.result = result;
+  }
+}
 
 /** The SDK reports parameters of a wrong type as an internal error. They are the client's mistake: invalid params. */
 export class CheckedServer extends Server {
@@ -11,6 +22,7 @@ export class CheckedServer extends Server {
       try {
         return await wrapped(request, context);
       } catch (error) {
+        if (error instanceof NotAToolResult) return error.result;
         const problem = parameterProblem(error);
         throw problem === undefined ? error : new ProtocolError(ProtocolErrorCode.InvalidParams, problem);
       }

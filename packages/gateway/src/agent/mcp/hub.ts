@@ -9,16 +9,19 @@ import { limits } from "@tendon/protocol";
 import { type Principal, SharedPool, type Tokens } from "../../access/access.ts";
 import type { Timer } from "../../clock.ts";
 import type { VoiceAgent } from "./agent-view.ts";
+import { BackgroundCalls } from "./background-calls.ts";
 import { ChangeNotifier } from "./change-notifier.ts";
 import { Endpoint, type EndpointDependencies } from "./endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 import { RequestStates } from "./request-state.ts";
 import { SessionSlots } from "./session-slots.ts";
+import { TaskIds } from "./task-ids.ts";
 import { selectionKey, type ViewSelection } from "./view-selection.ts";
 
-export interface HubDependencies extends Omit<EndpointDependencies, "sessionSlots" | "waits" | "states"> {
+export interface HubDependencies
+  extends Omit<EndpointDependencies, "sessionSlots" | "waits" | "states" | "tasks"> {
   readonly tokens: Pick<Tokens, "current">;
-  /** Signs the state of a call between two rounds; the same on every node. */
+  /** Signs the state of a call between two rounds, and task ids; the same on every node. */
   readonly stateKey: Buffer;
 }
 
@@ -38,6 +41,7 @@ export class Hub {
       sessionSlots: new SessionSlots(),
       waits: new SharedPool(limits.eventWaits.max, "agents that wait for events"),
       states: new RequestStates(dependencies.clock, dependencies.stateKey, dependencies.services.approvals),
+      tasks: { ids: new TaskIds(dependencies.stateKey), background: new BackgroundCalls(dependencies.clock) },
     };
     this.#timers = [
       dependencies.clock.every(sweepMs, () => this.#sweep()),

@@ -1,4 +1,4 @@
-import { asTendonError, failedResult, finishedResult, lastStatus } from "./call-result.ts";
+import { asTendonError, failedResult, lastStatus, repliedResult } from "./call-result.ts";
 import type { CallDevice, CallMany, ToolRequest } from "./tool-request.ts";
 
 type Plain = Pick<ToolRequest, "view" | "context">;
@@ -10,10 +10,11 @@ export function plainCalls(request: Plain): Pick<ToolRequest, "call" | "callMany
 
 function callOne({ view, context }: Plain): CallDevice {
   const { services, principal } = view;
-  return async ({ device, tool }, args, timeoutMs) => {
-    const options = { timeoutMs, signal: context.mcpReq.signal };
+  return async ({ device, tool }, args, timing) => {
+    const options = { ...timing, signal: context.mcpReq.signal };
     try {
-      return finishedResult(await services.calls.call(principal, device, tool, args, options));
+      const reply = await services.calls.callOrQueue(principal, device, tool, args, options);
+      return repliedResult(reply, view);
     } catch (error) {
       const known = asTendonError(error);
       return failedResult(known, lastStatus(view, device, known));
@@ -22,8 +23,8 @@ function callOne({ view, context }: Plain): CallDevice {
 }
 
 function callMany({ view: { services, principal }, context }: Plain): CallMany {
-  return async (target, tool, args, timeoutMs) => {
-    const options = { timeoutMs, signal: context.mcpReq.signal };
+  return async (target, tool, args, timing) => {
+    const options = { ...timing, signal: context.mcpReq.signal };
     return { reply: await services.fanOut.call(principal, target, { tool, args, options }) };
   };
 }

@@ -24,7 +24,7 @@ import type { Services } from "../services.ts";
 /** An app's connection to the broker. */
 export interface AppLink {
   /** Delivers to this connection, if it has subscribed to the topic. */
-  deliver(topic: string, payload: string): void;
+  deliver(topic: string, payload: string, correlationData?: Buffer): void;
   close(): void;
 }
 
@@ -51,16 +51,32 @@ type Request = {
   readonly kind: "control" | "call";
   readonly device: string | undefined;
   readonly replyTo: string;
+  readonly correlationData?: Buffer | undefined;
+  readonly expiresInMs?: number | undefined;
 };
 
+/** The properties of MQTT 5 that a request may have [APP-8]. */
+interface RequestProperties {
+  readonly responseTopic?: string | undefined;
+  readonly correlationData?: Buffer | undefined;
+  /** The message expiry. It is that of the call too, if the call is queued. */
+  readonly expiresInMs?: number | undefined;
+}
+
 const origin = { via: "mqtt" as const };
+/** No topic of a reply contains it. */
+const separator = "\n";
 const shortMessageBytes = 4_096;
 const maxTopicBytes = 65_535;
+const shortestExpiryMs = 1_000;
+const longestExpiryMs = 30 * 86_400_000;
 const deviceRequest = /^tendon\/devices\/([^/\p{Cc}]+)\/(control|call)$/u;
 /** A filter that matches the status topic of one device, or of all. */
 const statusFilter = /^tendon\/(?:#|(?:devices|\+)\/(?:#|(?<device>[^/]+)\/(?:#|(?:status|\+)(?:\/#)?)))$/;
 /** Exact, because devices choose the last part of event topics. */
 const replyTopic = /^tendon\/(?:control|devices\/[^/]+\/(?:control|call))\/reply$/;
+/** Topics that apps choose for replies. The gateway publishes nothing else there. */
+const chosenReplyTopic = /^tendon\/reply\/[^+#\p{Cc}]+$/u;
 
 export class MqttTopics {
   readonly #dependencies: TopicsDependencies;
@@ -81,7 +97,7 @@ export class MqttTopics {
 
   /** Whether an app with this principal may receive the topic. Replies are delivered only to the token that asked, so they always may. */
   maySee(principal: Principal, topic: string): boolean {
-    if (replyTopic.test(topic)) return true;
+    if (replyTopic.test(topic) || chosenReplyTopic.test(topic)) return true;
     const device = /^tendon\/devices\/([^/]+)\//.exec(topic)?.[1];
     if (device === undefined || !hasScope(principal, "read")) return false;
     return this.#dependencies.services.fleet.visible(principal, device);
@@ -109,14 +125,31 @@ export class MqttTopics {
     };
   }
 
-  published(principal: Principal, topic: string, payload: Buffer): void {
+  published(principal: Principal, topic: string, payload: Buffer, properties: RequestProperties = {}): void {
     const request = readTopic(topic);
     // Messages on other topics are accepted and dropped.
     if (request === undefined) return;
-    void this.#answerAlways(principal, request, payload).then((answer) => {
+    const { responseTopic, correlationData, expiresInMs } = properties;
+    const replyTo = responseTopic ?? request.replyTo;
+    const reply = (to: string, answer: JsonObject) => {
       const text = JSON.stringify(answer);
-      for (const link of this.#apps.get(principal.id) ?? []) link.deliver(request.replyTo, text);
-    });
+      for (const link of this.#apps.get(principal.id) ?? []) link.deliver(to, text, correlationData);
+    };
+    if (replyTopic.test(replyTo) || chosenReplyTopic.test(replyTo))
+      void this.#answerAlways(principal, { ...request, replyTo, correlationData, expiresInMs }, payload).then(
+        (answer) => reply(replyTo, answer),
+      );
+    else {
+      const detail = "the response topic must begin with `tendon/reply/`, or be the usual topic of replies";
+      reply(request.replyTo, this.#refuse(request, undefined, new TendonError("bad_request", detail)));
+    }
+  }
+
+  /** Why a message on this topic has no effect; `undefined` for topics of requests. */
+  rejection(topic: string): string | undefined {
+    return readTopic(topic) === undefined
+      ? "apps publish on tendon/control, tendon/devices/{device}/control and tendon/devices/{device}/call"
+      : undefined;
   }
 
   stop(): void {
@@ -165,7 +198,7 @@ export class MqttTopics {
 
   async #control(
     principal: Principal,
-    { device, replyTo }: Request,
+    { device, replyTo, correlationData, expiresInMs }: Request,
     message: unknown,
   ): Promise<ControlResponse> {
     const { services } = this.#dependencies;
@@ -187,23 +220,32 @@ export class MqttTopics {
           : "no connected device has a session with this `session_id`";
       return services.control.refuse(message, new TendonError("device_unknown", detail));
     }
-    return await services.control.run(principal, target, decoded.message, { origin, replyTo });
+    const asked = withExpiry(decoded.message, expiresInMs);
+    return await services.control.run(principal, target, asked, {
+      origin,
+      replyTo: withCorrelation(replyTo, correlationData),
+    });
   }
 
   async #call(
     principal: Principal,
-    { device = "", replyTo }: Request,
+    { device = "", replyTo, correlationData, expiresInMs }: Request,
     message: unknown,
   ): Promise<JsonObject> {
     const request_id = requestIdOf(message);
     try {
       const { tool, args, timeoutMs, queue } = readCall(message);
-      const reply = { topic: replyTo, head: { request_id } };
+      const correlation = correlationData?.toString("base64");
+      const reply = {
+        topic: replyTo,
+        head: { request_id },
+        ...(correlation === undefined ? {} : { correlation }),
+      };
       const { calls } = this.#dependencies.services;
       const answer = await calls.callOrQueue(principal, device, tool, args, {
         timeoutMs,
         origin,
-        queue: queue === undefined ? undefined : { ...queue, reply },
+        queue: queue === undefined ? undefined : { ...withExpiry(queue, expiresInMs), reply },
       });
       const { callId } = answer;
       if (!("expiresAt" in answer)) return { request_id, ok: true, result: answer.result, callId };
@@ -245,7 +287,9 @@ export class MqttTopics {
     const links = this.#apps.get(call.principal);
     if (reply === undefined || links === undefined) return;
     const text = JSON.stringify({ ...reply.head, ...endOf(call, "type" in reply.head) });
-    for (const link of links) link.deliver(reply.topic, text);
+    const [topic = "", correlation = reply.correlation] = reply.topic.split(separator);
+    const correlationData = correlation === undefined ? undefined : Buffer.from(correlation, "base64");
+    for (const link of links) link.deliver(topic, text, correlationData);
   }
 
   #publishEvent({ type, device, at, data }: GatewayEvent): void {
@@ -284,6 +328,20 @@ function readTopic(topic: string): Request | undefined {
 /** [APP-5] The method without `notifications/`; characters that a topic level cannot contain become `_`. */
 function topicPart(method: string): string {
   return method.replace(/^notifications\//, "").replaceAll(/[^A-Za-z0-9_.-]/g, "_") || "_";
+}
+
+/** `expiresInMs` of the message counts before the expiry of MQTT, which is raised to the shortest that calls have. */
+function withExpiry<Queue extends { readonly expiresInMs?: number | undefined }>(
+  queue: Queue,
+  expiresInMs: number | undefined,
+): Queue {
+  if (queue.expiresInMs !== undefined || expiresInMs === undefined) return queue;
+  return { ...queue, expiresInMs: Math.min(Math.max(expiresInMs, shortestExpiryMs), longestExpiryMs) };
+}
+
+/** A queued action stores only the topic of its second reply, so that its correlation data is stored with it. */
+function withCorrelation(topic: string, correlationData: Buffer | undefined): string {
+  return correlationData === undefined ? topic : `${topic}${separator}${correlationData.toString("base64")}`;
 }
 
 interface CallMessage {

@@ -1,5 +1,12 @@
 /** REST under /api/v1: the services as HTTP routes, with errors as problem documents. */
-import { NodeBalanceList, NodeList, type Provisioned, SettingList, type SettingView } from "@tendon/protocol";
+import {
+  type HomeAssistantView,
+  NodeBalanceList,
+  NodeList,
+  type Provisioned,
+  SettingList,
+  type SettingView,
+} from "@tendon/protocol";
 import { requireEveryDevice, requireScope, type Tokens } from "../../access/access.ts";
 import type { Audit } from "../../audit/audit.ts";
 import type { Clock } from "../../clock.ts";
@@ -23,6 +30,7 @@ import { eventRoutes } from "./events.ts";
 import { firmwareRoutes } from "./firmware.ts";
 import { fleetRoutes } from "./fleet.ts";
 import { functionRoutes } from "./functions.ts";
+import { homeAssistantRoutes } from "./home-assistant.ts";
 import { httpDeviceRoutes } from "./http-devices.ts";
 import { provisioningRoutes } from "./provisioning.ts";
 import { rpcRoutes } from "./rpc.ts";
@@ -48,6 +56,7 @@ export interface RestDependencies {
   readonly library: Firmware["library"];
   readonly events: Events;
   readonly console: Console;
+  readonly homeAssistant: () => HomeAssistantView;
   readonly voice: VoiceSessions;
   readonly nodes: () => NodeList;
   /** Evens out the devices of the nodes; resolves when the nodes have begun. */
@@ -77,6 +86,7 @@ export async function restRoutes(http: Http, dependencies: RestDependencies): Pr
     tokenRoutes(routes, dependencies);
     auditRoutes(routes, dependencies.audit);
     webhookRoutes(routes, dependencies);
+    homeAssistantRoutes(routes, dependencies.homeAssistant);
     endpointRoutes(routes, dependencies);
     voiceRoutes(routes, dependencies.services, dependencies.voice);
     nodeRoutes(routes, dependencies);

@@ -26,11 +26,16 @@ interface ToolTexts<Schema extends TObject> {
   readonly title: string;
   readonly description: string;
   readonly readOnly: boolean;
+  /** Whether a call may become a task. */
+  readonly mayTakeLong?: boolean;
   readonly input: Schema;
 }
 
+/** For clients of the older form of tasks; the newer one needs no declaration. */
+export const optionalTask = { taskSupport: "optional" as const };
+
 export function compactTool<Schema extends TObject>(
-  { name, title, description, readOnly, input }: ToolTexts<Schema>,
+  { name, title, description, readOnly, mayTakeLong = false, input }: ToolTexts<Schema>,
   run: (request: ToolRequest, args: Static<Schema>) => Promise<CallEnd> | CallToolResult,
 ): CompactTool {
   const compiled = Compile(input);
@@ -45,6 +50,7 @@ export function compactTool<Schema extends TObject>(
       title,
       description,
       inputSchema: withOpenArguments(plainSchema),
+      ...(mayTakeLong ? { execution: optionalTask } : {}),
       annotations: {
         readOnlyHint: readOnly,
         destructiveHint: !readOnly,

@@ -10,7 +10,7 @@ import { eventsWait } from "./wait-for-events.ts";
 
 export type { Caller } from "../agent-view.ts";
 export { plainCalls } from "../plain-calls.ts";
-export { readArguments } from "./compact-tool.ts";
+export { answer, optionalTask, readArguments } from "./compact-tool.ts";
 
 const tools: readonly CompactTool[] = [
   devicesList,

@@ -1,0 +1,38 @@
+import type { queue as en } from "./en-queue.ts";
+
+export const queue: Readonly<Record<keyof typeof en, string>> = {
+  "queue.action": "Poner en cola",
+  "queue.offer": "La llamada se ejecuta cuando el dispositivo vuelva a conectarse.",
+  "queue.expiry": "Caduca después de",
+  "queue.expiry.hour": "1 hora",
+  "queue.expiry.day": "24 horas",
+  "queue.expiry.week": "7 días",
+  "queue.expiry.month": "30 días",
+  "queue.done": "En cola",
+  "queue.expires": "Caduca {when}",
+  "queue.open": "Abrir la llamada",
+  "queue.title": "Llamadas en cola",
+  "queue.lead": "Se ejecutan en este orden cuando el dispositivo vuelva a conectarse.",
+  "queue.cancelThis": "Cancelar {tool}",
+  "queue.more": "Primero las más antiguas. Hay más llamadas en cola de las que muestra esta lista.",
+  "queue.bulk": "Ponerla en cola para los dispositivos desconectados",
+  "outcome.expired": "Caducada",
+  "outcome.superseded": "Sustituida por una llamada más reciente",
+  "outcome.refused": "Rechazada antes de ejecutarse",
+  "ended.expired": "El dispositivo no se conectó a tiempo. Repita la llamada o póngala de nuevo en cola.",
+  "ended.superseded": "La llamada más reciente se ejecuta en su lugar.",
+  "ended.refused":
+    "El token, las reglas de acceso o la herramienta cambiaron durante la espera. Revise el motivo y repita la llamada.",
+  "timeline.phase.away": "Desconectado",
+  "timeline.online": "Dispositivo conectado",
+  "timeline.expires": "Caduca",
+  "timeline.expired": "Caducada",
+  "timeline.cancelled": "Cancelada",
+  "timeline.superseded": "Sustituida",
+  "call.waited": "Espera al dispositivo",
+  "call.expires": "Caduca",
+  "call.waitsForDevice":
+    "Todavía sin respuesta. La llamada se ejecuta cuando el dispositivo vuelva a conectarse.",
+  "fleet.waiting.one": "{count} llamada en cola",
+  "fleet.waiting.other": "{count} llamadas en cola",
+};

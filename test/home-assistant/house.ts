@@ -1,0 +1,114 @@
+/** A real Mosquitto as Home Assistant's broker, a gateway, and a client that behaves like Home Assistant. */
+import type { ConfigInput } from "@tendon/gateway";
+import { connectAsync, type IClientPublishOptions, type MqttClient } from "mqtt";
+import { expect, onTestFinished } from "vitest";
+import { until } from "../inbox.ts";
+import { Mosquitto } from "../mosquitto.ts";
+import { openSite, type Site, type SiteOptions } from "../site.ts";
+import { discoveryProblems } from "./discovery-validator.ts";
+
+interface Component {
+  readonly [key: string]: unknown;
+}
+
+export interface Discovered {
+  readonly device: Readonly<Record<string, unknown>>;
+  readonly components: Readonly<Record<string, Component>>;
+  readonly [key: string]: unknown;
+}
+
+const password = "the-gateways-password";
+export type HomeAssistantInput = Partial<NonNullable<ConfigInput["homeAssistant"]>>;
+
+export async function openBroker(): Promise<Mosquitto> {
+  return await Mosquitto.start({ tendon: password, ha: "ha-password" }, "guides/home-assistant.md");
+}
+
+export async function openGateway(
+  broker: Mosquitto,
+  settings: HomeAssistantInput = {},
+  options: SiteOptions = {},
+): Promise<Site> {
+  const homeAssistant = { broker: broker.url("tendon", password), token: "home-assistant", ...settings };
+  return await openSite({ ...options, config: { ...options.config, homeAssistant } });
+}
+
+export async function makeToken(
+  site: Site,
+  scopes = ["read", "call", "call:user"],
+  more: object = {},
+): Promise<string> {
+  const { body, status } = await site.rest("POST", "/tokens", { name: "home-assistant", scopes, ...more });
+  expect(status).toBe(201);
+  return String(body["id"]);
+}
+
+export class Assistant {
+  readonly client: MqttClient;
+  /** The retained message of each topic, as a new subscriber would get it. */
+  readonly retained = new Map<string, string>();
+  readonly seen: { readonly topic: string; readonly payload: Buffer }[] = [];
+
+  private constructor(client: MqttClient) {
+    this.client = client;
+    client.on("error", () => undefined);
+    client.on("message", (topic, payload) => {
+      this.seen.push({ topic, payload });
+      if (payload.length === 0) this.retained.delete(topic);
+      else this.retained.set(topic, payload.toString());
+    });
+  }
+
+  static async connect(broker: Mosquitto): Promise<Assistant> {
+    const client = await connectAsync(broker.url("ha", "ha-password"), {
+      protocolVersion: 5,
+      reconnectPeriod: 0,
+    });
+    onTestFinished(() => {
+      client.end(true);
+    });
+    const assistant = new Assistant(client);
+    await client.subscribeAsync(["homeassistant/#", "tendon/ha/#"]);
+    return assistant;
+  }
+
+  async state(topic: string, expected?: string): Promise<string> {
+    return await until(
+      () => {
+        const text = this.retained.get(topic);
+        return expected === undefined || text === expected ? text : undefined;
+      },
+      `${expected ?? "a message"} on ${topic}`,
+    );
+  }
+
+  /** The discovery of a device, once it satisfies the condition. Every payload must be valid. */
+  async discovered(
+    slug: string,
+    condition: (found: Discovered) => boolean = () => true,
+  ): Promise<Discovered> {
+    const topic = `homeassistant/device/tendon_${slug}/config`;
+    return await until(() => {
+      const text = this.retained.get(topic);
+      if (text === undefined) return undefined;
+      const found = JSON.parse(text) as Discovered;
+      expect(discoveryProblems(topic, found)).toEqual([]);
+      return condition(found) ? found : undefined;
+    }, `the discovery of ${slug}`);
+  }
+
+  async gone(topic: string): Promise<void> {
+    await until(() => !this.retained.has(topic), `${topic} to be removed`);
+  }
+
+  async command(topic: string, payload: string, options: IClientPublishOptions = { qos: 1 }): Promise<void> {
+    await this.client.publishAsync(topic, payload, options);
+  }
+
+  /** Events of an event entity, in order. */
+  events(topic: string): Record<string, unknown>[] {
+    return this.seen
+      .filter((message) => message.topic === topic)
+      .map(({ payload }) => JSON.parse(payload.toString()) as Record<string, unknown>);
+  }
+}
