@@ -1,5 +1,6 @@
 // Calls over MCP: to devices beside a bare server of the official SDK with one tool that answers itself, in both eras;
-// to a program on its pipes, and to a server over HTTP, each beside a bare proxy of the SDK.
+// to a program on its pipes, and to a server over HTTP, each beside a bare proxy of the SDK. Calls of voice servers over the
+// MCP endpoint, beside /mcp.
 import { fileURLToPath } from "node:url";
 import { Fleet } from "../harness/fleet.mjs";
 import { startGateway } from "../harness/gateway.mjs";
@@ -46,6 +47,15 @@ const rows = [
     target: { ratioMost: 1.3 },
     baseline: "the SDK's client of the same server, behind a bare SDK server",
   },
+  {
+    name: "mcp-endpoint",
+    title: "MCP endpoint → WebSocket device, 64 voice servers: CPU a call",
+    unit: "ms",
+    clock: "cpu",
+    better: "less",
+    target: { ratioMost: 1 },
+    baseline: "the same calls over /mcp, 2025-11-25",
+  },
 ];
 
 const scales = { full: { rounds: 5, seconds: 1.5 }, quick: { rounds: 3, seconds: 1 } };
@@ -57,6 +67,13 @@ const accept = "application/json, text/event-stream";
 const program = fileURLToPath(new URL("../servers/mcp-program.mjs", import.meta.url));
 const programAlias = "program";
 const programMs = 20_000;
+const warmSeconds = 10;
+const initializeBody = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: { protocolVersion: legacyVersion, capabilities: {}, clientInfo },
+});
 
 const meta = {
   "io.modelcontextprotocol/protocolVersion": modernVersion,
@@ -78,12 +95,7 @@ export async function openSession(server, at) {
   const response = await fetch(`${server.url}${at}`, {
     method: "POST",
     headers: { ...tokenHeaders(server), "content-type": "application/json" },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 0,
-      method: "initialize",
-      params: { protocolVersion: legacyVersion, capabilities: {}, clientInfo },
-    }),
+    body: initializeBody,
   });
   await response.text();
   const session = response.headers.get("mcp-session-id");
@@ -125,6 +137,10 @@ async function run({ scale, wants, log, results }) {
   if (wants("mcp-http")) {
     log("an MCP server over HTTP");
     Object.assign(results, await toServer(load, sizes));
+  }
+  if (wants("mcp-endpoint")) {
+    log("voice servers over the MCP endpoint");
+    Object.assign(results, await overEndpoint(load, sizes));
   }
   await load.stop();
 }
@@ -227,6 +243,49 @@ async function toServer(load, { rounds, seconds }) {
       values: each(measured.ours, "cpuMsEach"),
       baselines: each(measured.bare, "cpuMsEach"),
       detail: `${describeCalls(measured.ours)}; bare ${describeCalls(measured.bare)}`,
+    },
+  };
+}
+
+async function overEndpoint(load, { rounds, seconds }) {
+  const gateway = await startGateway({ endpoint: { enabled: true } });
+  const fleet = await Fleet.start();
+  await fleet.connect("websocket", { url: gateway.devices }, 0, parallel);
+  const { devices } = await (await gateway.get("/api/v1/devices?limit=1000")).json();
+  const names = devices.map(({ alias }) => `${alias}__audio_speaker_set_volume`);
+  const made = await fetch(`${gateway.url}/api/v1/tokens`, {
+    method: "POST",
+    headers: { authorization: gateway.authorization, "content-type": "application/json" },
+    body: JSON.stringify({ name: "voice", scopes: ["endpoint", "read", "call"] }),
+  });
+  const { token } = await made.json();
+  const server = { url: gateway.url, authorization: `Bearer ${token}` };
+  await load.prepare("over /mcp", await requestsOf(server, (index) => names[index], "legacy"));
+  await load.warm("over /mcp", parallel);
+  const slice = {
+    url: `${gateway.url.replace("http", "ws")}/mcp_endpoint/call/?token=${token}`,
+    opening: initializeBody,
+    texts: names.map((name) => callBody(name)),
+    expected: '"true"',
+    parallel,
+    seconds,
+  };
+  // Seconds in which a busy machine makes as many calls as `warm`.
+  await load.frames(gateway, { ...slice, seconds: warmSeconds });
+  const measured = await alternate(
+    {
+      ours: () => load.frames(gateway, slice),
+      bare: () => load.call(gateway, "over /mcp", { parallel, seconds }),
+    },
+    { rounds },
+  );
+  await fleet.stop();
+  await gateway.stop();
+  return {
+    "mcp-endpoint": {
+      values: each(measured.ours, "cpuMsEach"),
+      baselines: each(measured.bare, "cpuMsEach"),
+      detail: `${describeCalls(measured.ours)}; /mcp ${describeCalls(measured.bare)}`,
     },
   };
 }

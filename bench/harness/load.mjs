@@ -26,6 +26,8 @@ export async function startLoad() {
     /** One slice of calls; adds the processor time of the measured server. */
     call: async (measured, name, slice) => await cpuOf(measured, () => ask({ what: "call", name, ...slice })),
     echo: async (measured, slice) => await cpuOf(measured, () => ask({ what: "echo", ...slice })),
+    /** Calls over an MCP endpoint. */
+    frames: async (measured, slice) => await cpuOf(measured, () => ask({ what: "frames", ...slice })),
     stop: async () => await server.stop(),
   };
 }

@@ -11,6 +11,7 @@ const prepared = new Map();
 /** The share of calls that the server may refuse; beyond it the figures mean something else. */
 const mostRefused = 0.05;
 const refusedMs = 20;
+const textFrame = 1;
 
 /** Runs `work` again and again with each of the connections for so long. It resolves with false if it was refused. */
 async function repeat(connections, seconds, work) {
@@ -71,7 +72,7 @@ async function call({ name, parallel, seconds }) {
 
 /** A WebSocket whose next message answers the last one. */
 function openEcho(url) {
-  const { hostname, port } = new URL(url);
+  const { hostname, port, pathname, search } = new URL(url);
   const socket = net.connect(Number(port), hostname);
   socket.setNoDelay(true);
   let rest = Buffer.alloc(0);
@@ -93,12 +94,14 @@ function openEcho(url) {
     socket.once("error", reject);
     socket.once("data", () => {
       socket.on("data", (chunk) => {
-        rest = readFrames(Buffer.concat([rest, chunk]), () => heard?.());
+        rest = readFrames(Buffer.concat([rest, chunk]), (opcode, body) => {
+          if (opcode === textFrame) heard?.(body);
+        });
       });
       resolve(echo);
     });
     socket.write(
-      `GET / HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      `GET ${pathname}${search} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n",
     );
   });
@@ -113,6 +116,23 @@ async function echo({ url, text, parallel, seconds }) {
   });
 }
 
+/** Calls of voice servers over an MCP endpoint, each on a connection of its own. */
+async function frames({ url, opening, texts, expected, parallel, seconds }) {
+  const connections = await connectionsFor(url, parallel, async () => {
+    const connection = await openEcho(url);
+    await connection.send(clientFrame(textFrame, opening));
+    return connection;
+  });
+  const calls = texts.map((text) => clientFrame(textFrame, text));
+  return await repeat(connections, seconds, async (connection, index) => {
+    const answer = await connection.send(calls[index % calls.length]);
+    if (answer.includes(expected)) return true;
+    if (!answer.includes("busy: ")) throw new Error(answer.toString().slice(0, 300));
+    await new Promise((resolve) => setTimeout(resolve, refusedMs));
+    return false;
+  });
+}
+
 const orders = {
   async prepare({ name, ...requests }) {
     prepared.set(name, requests);
@@ -120,6 +140,7 @@ const orders = {
   },
   call,
   echo,
+  frames,
   /** Opens event streams and reads them; `count: 0` closes them. */
   async streams({ port, request, count }) {
     const list = kept.get("streams") ?? [];

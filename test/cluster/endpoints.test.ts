@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { Broker, hosted } from "../endpoint/frames.ts";
+import { answer, makeToken, online, provide } from "../endpoint/provider.ts";
 import { until } from "../inbox.ts";
-import type { Fields } from "../raw-device.ts";
+import { type Fields, textContent } from "../raw-device.ts";
 import type { Site } from "../site.ts";
 import { Engines } from "./nodes.ts";
 
@@ -26,5 +27,38 @@ describe("an outgoing endpoint of a cluster", () => {
     await one.stop();
     const next = await broker.arrival();
     expect(await next.ask(hosted.initialize)).toMatchObject({ id: 0 });
+  }, 60_000);
+});
+
+describe("a tool provider of a cluster of three", () => {
+  const engines = new Engines();
+
+  it("[END-11] is used from every node, and keeps its id on another", async () => {
+    const fleet = await engines.newFleet();
+    const sites = (await fleet.nodes(3, { config: { endpoint: { enabled: true } } })) as [Site, Site, Site];
+    const [one, two] = sites;
+    const token = await makeToken(two);
+    const peer = await until(
+      async () => await provide(one, token, "calculator").catch(() => undefined),
+      "it",
+    );
+    for (const site of sites) {
+      expect(await online(site, "calculator")).toMatchObject({ kind: "endpoint", transport: "endpoint" });
+      await until(async () => (await site.toolNames("calculator")).includes("add"), "its tools");
+      const called = site.call("calculator", "add");
+      answer(peer, await peer.next(), textContent("3"));
+      expect((await called).body["result"]).toMatchObject({ content: [{ text: "3" }] });
+    }
+    await one.stop();
+    expect((await peer.closed()).code).toBe(1001);
+    const again = await provide(two, token, "calculator");
+    for (const site of sites.slice(1)) {
+      const called = until(async () => {
+        const { status, body } = await site.call("calculator", "add");
+        return status === 200 && body;
+      }, "the call");
+      answer(again, await again.next(), textContent("4"));
+      expect((await called)["result"]).toMatchObject({ content: [{ text: "4" }] });
+    }
   }, 60_000);
 });

@@ -5,7 +5,8 @@ import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { type Fields, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site, type SiteOptions } from "../site.ts";
-import { dial, type FrameSocket, hosted, refusal } from "./frames.ts";
+import { dial, hosted, refusal } from "./frames.ts";
+import { answer, makeToken, online, provide, providerUrl } from "./provider.ts";
 
 const all = ["endpoint", "read", "call"];
 
@@ -13,41 +14,7 @@ async function open(endpoint: Fields = {}, more: SiteOptions = {}): Promise<Site
   return await openSite({ ...more, config: { endpoint: { enabled: true, ...endpoint } } });
 }
 
-async function makeToken(site: Site, name = "house", scopes = all, more: Fields = {}): Promise<string> {
-  const { status, body } = await site.rest("POST", "/tokens", { name, scopes, ...more });
-  expect(status).toBe(201);
-  return String(body["token"]);
-}
-
 const callUrl = (site: Site, token: string) => `${site.url}/mcp_endpoint/call/?token=${token}`;
-const providerUrl = (site: Site, token: string) => `${site.url}/mcp_endpoint/mcp/?token=${token}`;
-
-/** Plays a provider's MCP server, with a newline after each frame, until it has listed its tools. */
-async function provide(site: Site, token: string, name: string, tools: Fields[] = [tool("add")]) {
-  const peer = await dial(providerUrl(site, token));
-  const initialize = await peer.next();
-  expect(initialize).toMatchObject({ method: "initialize", params: { protocolVersion: "2025-11-25" } });
-  peer.send("INFO:     Started server process [7]\n");
-  answer(peer, initialize, {
-    protocolVersion: "2024-11-05",
-    capabilities: { tools: {} },
-    serverInfo: { name, version: "1" },
-  });
-  expect(await peer.next()).toMatchObject({ method: "notifications/initialized" });
-  answer(peer, await peer.next(), { tools });
-  return peer;
-}
-
-function answer(peer: FrameSocket, { id }: Fields, result: Fields): void {
-  peer.send(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
-}
-
-async function online(site: Site, device: string): Promise<Fields> {
-  return await until(async () => {
-    const found = await site.device(device);
-    return found["online"] === true && found;
-  }, `${device} online`);
-}
 
 describe("the call side of the endpoint", () => {
   it("[END-10] takes a voice server that pipelines, and shows the fleet and the providers in one list", async () => {

@@ -1,5 +1,6 @@
 /** The gateway as a library, to start and stop one inside a program or a test. */
 export { type Addresses, addressesOf, isLoopbackHost, lanAddresses, otaProblem } from "./addresses.ts";
+export { readAddressToken } from "./agent/agent.ts";
 export { type Clock, systemClock, type Timer } from "./clock.ts";
 export {
   type Config,

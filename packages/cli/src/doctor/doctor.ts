@@ -23,6 +23,7 @@ import { checkHttpDevices } from "./http-devices.ts";
 import { checkHomeAssistant, checkServers, checkStorage } from "./outside.ts";
 import { checkPorts } from "./ports.ts";
 import { checkMcpToken, checkNamed, findGateway } from "./running-gateway.ts";
+import { checkVoiceAgents } from "./voice-agents.ts";
 
 export type { Finding } from "./finding.ts";
 
@@ -65,6 +66,7 @@ export async function examine(target: Target | undefined, options: DoctorOptions
     ...(running && config.storage === "sqlite:" ? [] : storage.findings),
     ...(await checkServers(config)),
     ...(await checkHttpDevices(config)),
+    ...(await checkVoiceAgents(config)),
     ...(await checkHomeAssistant(config)),
     ...(await addressFindings(config, addresses)),
     ...checkAccess(config, adminToken),

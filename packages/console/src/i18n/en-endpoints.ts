@@ -9,6 +9,7 @@ export const endpoints = {
   "endpoints.outgoing": "Outgoing endpoints",
   "endpoints.callers": "Connected voice servers",
   "endpoints.providers": "Connected tool providers",
+  "endpoints.nothing": "Nothing is connected to the gateway's own endpoint.",
   "endpoints.agent": "Agent {agent}",
   "endpoints.token": "Token {token}",
   "endpoints.expires": "The address expires",

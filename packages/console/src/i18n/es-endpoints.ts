@@ -8,6 +8,7 @@ export const endpoints = {
   "endpoints.outgoing": "Puntos de acceso salientes",
   "endpoints.callers": "Servidores de voz conectados",
   "endpoints.providers": "Proveedores de herramientas conectados",
+  "endpoints.nothing": "Nada está conectado al punto de acceso de la pasarela.",
   "endpoints.agent": "Agente {agent}",
   "endpoints.token": "Token {token}",
   "endpoints.expires": "La dirección caduca",

@@ -8,6 +8,7 @@ export const endpoints = {
   "endpoints.outgoing": "Điểm cuối đi ra",
   "endpoints.callers": "Máy chủ giọng nói đang kết nối",
   "endpoints.providers": "Nhà cung cấp công cụ đang kết nối",
+  "endpoints.nothing": "Chưa có gì kết nối với điểm cuối của gateway.",
   "endpoints.agent": "Trợ lý {agent}",
   "endpoints.token": "Token {token}",
   "endpoints.expires": "Địa chỉ hết hạn",

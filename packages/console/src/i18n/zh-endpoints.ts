@@ -8,6 +8,7 @@ export const endpoints = {
   "endpoints.outgoing": "对外接入点",
   "endpoints.callers": "已连接的语音服务器",
   "endpoints.providers": "已连接的工具提供方",
+  "endpoints.nothing": "网关自己的接入点没有任何连接。",
   "endpoints.agent": "智能体 {agent}",
   "endpoints.token": "令牌 {token}",
   "endpoints.expires": "地址到期时间",

@@ -3,7 +3,7 @@
  * and arguments, and the result back. None of them decides anything about devices.
  */
 export { type Console, consoleRoutes } from "./console/console.ts";
-export { Endpoints } from "./endpoint/endpoint.ts";
+export { Endpoints, readAddressToken } from "./endpoint/endpoint.ts";
 export { cleanTopics, HomeAssistant } from "./home-assistant/home-assistant.ts";
 export {
   type Certificate,

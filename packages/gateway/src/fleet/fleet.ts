@@ -45,6 +45,7 @@ export type { DeviceRecord } from "./device-record.ts";
 export { FirmwareUpgrades, upgradeFailed, upgradeTimeout } from "./firmware-upgrades.ts";
 export type { Names, ToolAddress } from "./names.ts";
 export { refuseProgram } from "./refuse-program.ts";
+export { kindOfTransport } from "./stored-fields.ts";
 
 export interface FleetDependencies {
   readonly node: string;
@@ -188,7 +189,7 @@ export class Fleet {
       trackWork,
       find: (id) => this.devices.get(id),
       reload: (id) => this.replicas.reload(id),
-      addUnsaved: (id, { connectedAt }) => this.replicas.applyOnline(id, connectedAt),
+      addUnsaved: (id, { kind, connectedAt }) => this.replicas.applyOnline(id, kind, connectedAt),
       connected: (id, handle) => {
         this.#dependencies.toolset().connected(id);
         this.passthrough.connected(id, handle);

@@ -1,5 +1,5 @@
-import { normaliseDeviceId } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
+import type { DeviceSession } from "../device/device.ts";
 import { takenOver } from "../events/events.ts";
 import type { Store } from "../store/store.ts";
 import type { CredentialPair } from "./credential-pair.ts";
@@ -53,10 +53,10 @@ export class ReplicaSync {
   }
 
   /** Another node reports a device online. Its tools are read when that node has saved them. */
-  applyOnline(id: string, at: number): void {
+  applyOnline(id: string, kind: DeviceSession["kind"], at: number): void {
     const { devices, attachRemote } = this.#dependencies;
     if (devices.get(id) !== undefined || (this.#deleted.get(id) ?? Number.NEGATIVE_INFINITY) >= at) return;
-    devices.recordOf(id, normaliseDeviceId(id) === undefined ? "process" : "esp32").markSeen(at);
+    devices.recordOf(id, kind).markSeen(at);
     // The directory entry may have arrived before this node had the record.
     attachRemote(id);
   }

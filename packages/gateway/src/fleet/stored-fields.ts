@@ -8,6 +8,12 @@ export function kindOf(stored: StoredDevice): DeviceSession["kind"] {
   return programKinds.find((kind) => kind === stored.kind) ?? "esp32";
 }
 
+/** The kind of a device whose record this node does not have yet. */
+export function kindOfTransport(transport: unknown): DeviceSession["kind"] {
+  if (transport === "http" || transport === "endpoint") return transport;
+  return transport === "stdio" ? "process" : "esp32";
+}
+
 /** A device seen after its last recorded disconnect was online when the previous run of the gateway was killed. */
 export function lastDisconnectOf({
   lastSeenAt,

@@ -6,6 +6,7 @@ import type { Erasure } from "../calls/calls.ts";
 import type { Clock } from "../clock.ts";
 import { type Broadcast, Cluster } from "../cluster/cluster.ts";
 import { type Events, ReplicatedEvents, type UnnumberedEvent } from "../events/events.ts";
+import { kindOfTransport } from "../fleet/fleet.ts";
 import type { HttpDevices } from "../http-devices/http-devices.ts";
 import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
 import type { Store } from "../store/store.ts";
@@ -102,7 +103,8 @@ export async function joinCluster({
       const { services, tokens } = parts;
       devices = () => services.fleet.sessions().length;
       applyEvent = ({ type, device, at, data }) => {
-        if (type === "device.online" && device !== undefined) services.fleet.replicas.applyOnline(device, at);
+        if (type === "device.online" && device !== undefined)
+          services.fleet.replicas.applyOnline(device, kindOfTransport(data["transport"]), at);
         if (type === "device.offline" && device !== undefined)
           services.fleet.replicas.applyOffline(device, offlineSince(at, data), String(data["reason"]));
       };

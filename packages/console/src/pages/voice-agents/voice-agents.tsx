@@ -1,6 +1,8 @@
 /** Voice agents: the outgoing endpoints with their states, and what is connected to the gateway's own endpoint. */
 import type { EndpointList, EndpointView } from "@tendon/protocol";
 import type { ReactNode } from "react";
+import { Link } from "wouter";
+import { inPath } from "../../api/client.ts";
 import { useEndpoints } from "../../api/endpoints.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
@@ -55,13 +57,20 @@ function Endpoints() {
         <Group title={t("endpoints.providers")}>
           {incoming.providers.map(({ device, token, connectedAt }) => (
             <li key={device} className="p-4">
-              <p className="font-semibold">{device}</p>
+              <p className="font-semibold break-words">
+                <Link href={`/devices/${inPath(device)}`} className="text-accent-deep hover:underline">
+                  {device}
+                </Link>
+              </p>
               <p className="text-sm text-soft">
                 {t("endpoints.token", { token })} · <Ago at={connectedAt} />
               </p>
             </li>
           ))}
         </Group>
+      )}
+      {incoming.enabled && incoming.callers.length + incoming.providers.length === 0 && (
+        <p className="text-sm text-soft">{t("endpoints.nothing")}</p>
       )}
     </div>
   );

@@ -12,6 +12,8 @@ import type { Http } from "../http/http.ts";
 import { type IncomingDependencies, IncomingEndpoint } from "./incoming-endpoint.ts";
 import { OutgoingEndpoints, type OutgoingEndpointsDependencies } from "./outgoing-endpoints.ts";
 
+export { readAddressToken } from "./address-token.ts";
+
 export type EndpointsDependencies = OutgoingEndpointsDependencies & IncomingDependencies;
 
 /** The answer omits a node that does not answer within this time. */
