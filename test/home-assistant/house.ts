@@ -18,6 +18,7 @@ export interface Discovered {
 }
 
 const password = "the-gateways-password";
+export const tokenName = "home-assistant";
 export type HomeAssistantInput = Partial<NonNullable<ConfigInput["homeAssistant"]>>;
 
 export async function openBroker(): Promise<Mosquitto> {
@@ -29,7 +30,7 @@ export async function openGateway(
   settings: HomeAssistantInput = {},
   options: SiteOptions = {},
 ): Promise<Site> {
-  const homeAssistant = { broker: broker.url("tendon", password), token: "home-assistant", ...settings };
+  const homeAssistant = { broker: broker.url("tendon", password), token: tokenName, ...settings };
   return await openSite({ ...options, config: { ...options.config, homeAssistant } });
 }
 
@@ -38,7 +39,7 @@ export async function makeToken(
   scopes = ["read", "call", "call:user"],
   more: object = {},
 ): Promise<string> {
-  const { body, status } = await site.rest("POST", "/tokens", { name: "home-assistant", scopes, ...more });
+  const { body, status } = await site.rest("POST", "/tokens", { name: tokenName, scopes, ...more });
   expect(status).toBe(201);
   return String(body["id"]);
 }
