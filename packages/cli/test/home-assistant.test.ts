@@ -1,4 +1,6 @@
 /** `tendon home-assistant clean` and the doctor's check of Home Assistant's broker, with a real Mosquitto. */
+import { once } from "node:events";
+import net from "node:net";
 import { connectAsync } from "mqtt";
 import { expect, it, onTestFinished } from "vitest";
 import { Mosquitto } from "../../../test/mosquitto.ts";
@@ -15,6 +17,31 @@ function folder(): string {
   const made = temporaryFolder();
   onTestFinished(() => made.remove());
   return made.path;
+}
+
+/** The port of the same broker for clients of MQTT 3.1.1 only: others get CONNACK 1. */
+async function withoutVersion5(broker: Mosquitto): Promise<number> {
+  const front = net.createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", (connect: Buffer) => {
+      // The level follows the name of the protocol.
+      if (connect[connect.indexOf("MQTT") + 4] === 5) {
+        socket.end(Buffer.from([0x20, 2, 0, 1]));
+        return;
+      }
+      const behind = net.connect(broker.port, "127.0.0.1");
+      behind.on("error", () => undefined);
+      behind.write(connect);
+      socket.pipe(behind).pipe(socket);
+    });
+  });
+  front.listen(0, "127.0.0.1");
+  await once(front, "listening");
+  onTestFinished(() => {
+    front.close();
+  });
+  const address = front.address();
+  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 it("`home-assistant clean` removes what Tendon has retained on the broker, and nothing else", async () => {
@@ -44,6 +71,10 @@ it("`home-assistant clean` removes what Tendon has retained on the broker, and n
   expect(JSON.parse(first.stdout)).toEqual({ removed: expect.arrayContaining([ours, state]) });
   const again = await clean("--broker", url);
   expect(again.stdout).toContain("Nothing to remove");
+
+  await client.publishAsync(state, "{}", retain);
+  const old = url.replace(`:${broker.port}`, `:${await withoutVersion5(broker)}`);
+  expect(JSON.parse((await clean("--broker", old, "--json")).stdout)).toEqual({ removed: [state] });
 });
 
 it("`doctor` signs in to Home Assistant's broker and reports its version, or why it failed", async () => {
@@ -61,6 +92,10 @@ it("`doctor` signs in to Home Assistant's broker and reports its version, or why
   };
   expect(await diagnose(broker.url("tendon", password))).toMatchObject([
     { state: "ok", message: `127.0.0.1:${broker.port} accepts the gateway, MQTT 5` },
+  ]);
+  const old = await withoutVersion5(broker);
+  expect(await diagnose(broker.url("tendon", password).replace(`:${broker.port}`, `:${old}`))).toMatchObject([
+    { state: "failed", message: `the broker at 127.0.0.1:${old} speaks MQTT 3.1.1 only` },
   ]);
   expect(await diagnose(broker.url("tendon", "a-wrong-password"))).toMatchObject([
     { state: "failed", message: expect.stringContaining("Not authorized") },

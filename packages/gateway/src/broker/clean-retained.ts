@@ -12,11 +12,11 @@ const connectTimeoutMs = 10_000;
 
 /** Returns the topics whose retained messages were removed. Throws if the broker rejects the connection. */
 export async function cleanRetained({ url, password, filters, isOurs }: CleanOptions): Promise<string[]> {
-  const client = await connectAsync(url, {
-    reconnectPeriod: 0,
-    connectTimeout: connectTimeoutMs,
-    protocolVersion: 5,
-    ...(password === undefined ? {} : { password }),
+  // A broker without MQTT 5 rejects the first attempt; its own reason is the one to report.
+  const client = await connect(url, password, 5).catch(async (error: unknown) => {
+    return await connect(url, password, 4).catch(() => {
+      throw error;
+    });
   });
   try {
     const found = await retainedTopics(client, filters, isOurs);
@@ -25,6 +25,15 @@ export async function cleanRetained({ url, password, filters, isOurs }: CleanOpt
   } finally {
     await client.endAsync();
   }
+}
+
+async function connect(
+  url: string,
+  password: string | undefined,
+  protocolVersion: 4 | 5,
+): Promise<MqttClient> {
+  const options = { reconnectPeriod: 0, connectTimeout: connectTimeoutMs, protocolVersion };
+  return await connectAsync(url, { ...options, ...(password === undefined ? {} : { password }) }, false);
 }
 
 /** A broker sends retained messages before a message that is published after the subscription. */
