@@ -160,14 +160,12 @@ describe("Home Assistant's broker", () => {
       qos: 1,
       properties: { messageExpiryInterval: 3_600 },
     });
-    const queued = await until(async () => {
-      const calls = (await site.rest("GET", "/calls?state=queued")).body["calls"] as { callId: string }[];
-      return calls.length === 1 ? calls[0] : undefined;
-    }, "one queued call");
-    const { body } = await until(async () => {
-      const call = await site.rest("GET", `/calls/${queued.callId}`);
-      return JSON.stringify(call.body).includes("7") ? call : undefined;
-    }, "the newer command");
+    const calls = async (query: string) =>
+      (await site.rest("GET", `/calls?${query}`)).body["calls"] as { callId: string }[];
+    await until(async () => (await calls("outcome=superseded")).length === 1, "the end of the older command");
+    const queued = await calls("state=queued");
+    expect(queued).toHaveLength(1);
+    const { body } = await site.rest("GET", `/calls/${queued[0]?.callId}`);
     const inMs = Date.parse(String(body["expiresAt"])) - Date.now();
     expect(inMs).toBeGreaterThan(3_000_000);
     expect(inMs).toBeLessThanOrEqual(3_600_000);
