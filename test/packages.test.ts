@@ -189,7 +189,7 @@ export const same: readonly true[] = [
   true satisfies Same<Answer<typeof client.devices.get>, protocol.DeviceDetail>,
   true satisfies Same<Answer<typeof client.devices.tools>, protocol.ToolList>,
   true satisfies Same<Parameters<typeof client.callMany>[0], protocol.FleetTarget>,
-  true satisfies Same<Answer<typeof client.call>, protocol.CallReply>,
+  true satisfies Same<Answer<typeof client.call>, protocol.CallReply | protocol.QueuedReply>,
   true satisfies Same<Answer<typeof client.calls.list>, protocol.CallHistory>,
   true satisfies Same<Answer<typeof client.calls.get>, protocol.CallTrace>,
   true satisfies Same<Answer<typeof client.approvals.get>, protocol.ApprovalView>,

@@ -86,7 +86,7 @@ describe("the tokens page", () => {
 describe("the pages for administrators", () => {
   it("are in the navigation and the palette of administrators only", async () => {
     const { site, page } = shared;
-    const names = ["Tokens", "Webhooks", "Audit", "Settings", "Firmware"];
+    const names = ["Tokens", "Webhooks", "Voice agents", "Audit", "Settings", "Firmware"];
     await shared.go("/");
     const links = page.getByRole("navigation").first().getByRole("link");
     await links.first().waitFor();
@@ -103,7 +103,7 @@ describe("the pages for administrators", () => {
     const shown = await viewer.page.getByRole("navigation").first().getByRole("link").allTextContents();
     expect(shown.filter((name) => names.includes(name))).toEqual([]);
     expect(await viewer.page.getByText("Administration", { exact: true }).count()).toBe(0);
-    for (const at of ["/webhooks", "/audit", "/settings"]) {
+    for (const at of ["/webhooks", "/voice-agents", "/audit", "/settings"]) {
       await viewer.page.goto(`${site.url}${at}`);
       await viewer.page.getByText("This page is for administrators").waitFor();
     }
