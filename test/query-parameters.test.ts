@@ -27,7 +27,7 @@ describe("an unknown query parameter", () => {
     expect(body).toMatchObject({
       code: "bad_request",
       detail:
-        "there is no query parameter `deivce`; did you mean `device`? Known are `device`, `tool`, `principal`, " +
+        "there is no query parameter `deivce`; did you mean `device`? Known are `state`, `device`, `tool`, `principal`, " +
         "`outcome`, `since`, `limit`, `cursor`, `automatic` and `preview`",
       errors: [{ path: "/deivce", message: "is not a known query parameter" }],
     });

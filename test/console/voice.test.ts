@@ -110,11 +110,11 @@ describe("the voice page", () => {
     const { site } = shared;
     const opened = await openConsole(site, "/", {}, await linkFor(site, "reader", ["read"]));
     const { page } = opened;
-    await places(page).getByRole("link", { name: "Voice" }).click();
+    await places(page).getByRole("link", { name: "Voice", exact: true }).click();
     await page.getByRole("heading", { name: "No active conversations" }).waitFor();
     await changeUser(opened, site, "/voice", await linkFor(site, "caller", ["call"]));
     await page.getByText("Your token cannot view devices. It needs the scope read.").waitFor();
-    expect(await places(page).getByRole("link", { name: "Voice" }).count()).toBe(0);
+    expect(await places(page).getByRole("link", { name: "Voice", exact: true }).count()).toBe(0);
   });
 
   it("explains to administrators how to set up a voice server when there is none", async () => {
@@ -122,9 +122,9 @@ describe("the voice page", () => {
     const opened = await openConsole(site, "/", {}, await linkFor(site, "reader", ["read"]));
     const { page, complaints } = opened;
     await places(page).getByRole("link", { name: "Overview" }).waitFor();
-    expect(await places(page).getByRole("link", { name: "Voice" }).count()).toBe(0);
+    expect(await places(page).getByRole("link", { name: "Voice", exact: true }).count()).toBe(0);
     await changeUser(opened, site, "/", site.tendon.consoleLink());
-    await places(page).getByRole("link", { name: "Voice" }).click();
+    await places(page).getByRole("link", { name: "Voice", exact: true }).click();
     await page.getByRole("heading", { name: "No voice server yet" }).waitFor();
     await page.getByText("upstream: ws://").waitFor();
     await page.getByRole("link", { name: "Read the guide" }).click();
