@@ -131,7 +131,7 @@ export function callFrame(id: unknown, name: string, args: Fields = {}, more: Fi
   };
 }
 
-/** A JWT as the hosted service makes them; nobody checks its signature here. */
+/** A JWT as the hosted service makes them. Its signature is not checked here. */
 export function jwt(claims: Fields): string {
   const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
   return `${part({ alg: "ES256", typ: "JWT" })}.${part(claims)}.c2lnbmF0dXJl`;
