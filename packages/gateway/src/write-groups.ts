@@ -22,6 +22,21 @@ export class WriteGroups<Item, Result = void> {
     this.#write = write;
   }
 
+  /** `answer` has one result for each item, in their order. An error is the error of all. */
+  static of<Item, Result>(
+    answer: (items: readonly Item[]) => Promise<readonly Result[]>,
+  ): WriteGroups<Item, Result> {
+    return new WriteGroups(async (group) => {
+      try {
+        const results = await answer(group.map(({ item }) => item));
+        // Safe: there is one result for each item.
+        for (const [index, { resolve }] of group.entries()) resolve(results[index] as Result);
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    });
+  }
+
   add(item: Item): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ item, resolve, reject });

@@ -51,6 +51,8 @@ export class CallQueue {
   /** Calls whose end was reported to the history, which may not have written it yet. */
   #unrecorded: { readonly seq: number; readonly at: number }[] = [];
   #sweeps = 0;
+  /** The database was away, and events may have been missed. */
+  #mustRefresh = false;
   #sweeping: Promise<void> | undefined;
   #stopped = false;
 
@@ -58,26 +60,12 @@ export class CallQueue {
     this.#dependencies = dependencies;
     const { clock, store, run } = dependencies;
     this.waiting = new WaitingCalls(dependencies.setWaiting);
-    this.#additions = new WriteGroups(async (group) => {
-      try {
-        const calls = group.map(({ item }) => item);
-        const full = this.#mayBeFull(calls) ? bounds : undefined;
-        const added = await store.queuedCalls.add(calls, full, run);
-        for (const [index, { resolve }] of group.entries()) {
-          // Safe: the store returns one result for each call.
-          resolve(added[index] as (typeof added)[number]);
-        }
-      } catch (error) {
-        for (const { reject } of group) reject(error);
-      }
-    });
-    this.#ends = new WriteGroups(async (group) => {
-      try {
-        const ended = await store.queuedCalls.end(group.map(({ item }) => item));
-        for (const { item, resolve } of group) resolve(ended.has(item.seq));
-      } catch (error) {
-        for (const { reject } of group) reject(error);
-      }
+    this.#additions = WriteGroups.of((calls) =>
+      store.queuedCalls.add(calls, this.#mayBeFull(calls) ? bounds : undefined, run),
+    );
+    this.#ends = WriteGroups.of(async (ends) => {
+      const ended = await store.queuedCalls.end(ends);
+      return ends.map(({ seq }) => ended.has(seq));
     });
     dependencies.events.subscribe((event) => this.waiting.apply(event));
     this.#timer = clock.every(sweepMs, () => this.#sweepAgain());
@@ -204,7 +192,8 @@ export class CallQueue {
   }
 
   #sweepAgain(refresh = false): void {
-    this.#sweeping ??= this.#sweep(refresh)
+    this.#mustRefresh ||= refresh;
+    this.#sweeping ??= this.#sweep()
       .catch((error: unknown) => {
         if (!isOutage(error)) this.#dependencies.events.queueFault(messageOf(error));
       })
@@ -213,11 +202,13 @@ export class CallQueue {
       });
   }
 
-  async #sweep(refresh: boolean): Promise<void> {
+  async #sweep(): Promise<void> {
     this.#sweeps += 1;
     const { isShared } = this.#dependencies;
+    const refresh = this.#mustRefresh;
     if (refresh || (isShared && this.#sweeps % refreshEverySweeps === 0)) await this.#refresh();
     if (refresh || (isShared && this.#sweeps % settleEverySweeps === 0)) await this.#settleLost();
+    if (refresh) this.#mustRefresh = false;
     this.#dependencies.events.callsWaiting(this.waiting.total);
     if (this.waiting.total > 0) await this.#expire();
     await this.#markRecorded();

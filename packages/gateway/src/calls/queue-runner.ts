@@ -3,7 +3,7 @@
  * has listed its tools. A call is recorded as running before it is sent, so that it never runs twice.
  */
 import type { Principal } from "../access/access.ts";
-import type { Clock } from "../clock.ts";
+import type { Clock, Timer } from "../clock.ts";
 import type { DeviceSession } from "../device/device.ts";
 import { messageOf } from "../errors.ts";
 import type { Events } from "../events/events.ts";
@@ -55,39 +55,29 @@ const readAtOnce = 10;
 
 export class QueueRunner {
   readonly #dependencies: QueueRunnerDependencies;
-  readonly #reads: WriteGroups<string, readonly StoredQueuedCall[]>;
+  readonly #reads: WriteGroups<string, StoredQueuedCall[]>;
   readonly #takes: WriteGroups<number, boolean>;
   /** The devices whose calls run now; true if more calls came meanwhile. */
   readonly #active = new Map<string, boolean>();
   readonly #running = new Set<Promise<void>>();
   readonly #ranOn = new WeakMap<DeviceSession, number>();
-  /** Calls that may be recorded as running although they were not sent, because the database did not answer. */
-  readonly #unsent = new Set<number>();
+  /**
+   * By device: a call that may be recorded as running although it was not sent, because the database did not answer.
+   * Only the device's own run puts it back, so that a call that runs by now is never put back.
+   */
+  readonly #unsent = new Map<string, number>();
   #stopped = false;
 
   constructor(dependencies: QueueRunnerDependencies) {
     this.#dependencies = dependencies;
     const { clock, store, run, queue } = dependencies;
-    this.#reads = new WriteGroups(async (group) => {
-      try {
-        const devices = group.map(({ item }) => item);
-        const found = await store.queuedCalls.waiting(devices, readAtOnce, clock.now());
-        for (const { item, resolve } of group) resolve(found.get(item) ?? []);
-      } catch (error) {
-        for (const { reject } of group) reject(error);
-      }
+    this.#reads = WriteGroups.of(async (devices) => {
+      const found = await store.queuedCalls.waiting(devices, readAtOnce, clock.now());
+      return devices.map((device) => found.get(device) ?? []);
     });
-    this.#takes = new WriteGroups(async (group) => {
-      try {
-        const taken = await store.queuedCalls.take(
-          group.map(({ item }) => item),
-          run,
-          clock.now(),
-        );
-        for (const { item, resolve } of group) resolve(taken.has(item));
-      } catch (error) {
-        for (const { reject } of group) reject(error);
-      }
+    this.#takes = WriteGroups.of(async (seqs) => {
+      const taken = await store.queuedCalls.take(seqs, run, clock.now());
+      return seqs.map((seq) => taken.has(seq));
     });
     queue.onAdded((device) => this.start(device));
   }
@@ -119,23 +109,20 @@ export class QueueRunner {
     const { clock, events, session: sessionOf } = this.#dependencies;
     const session = sessionOf(device);
     if (session === undefined) return;
-    const release = session.holdLiveCalls();
-    const holdTimer = clock.after(longestHoldMs, release);
+    const hold = new Hold(clock, session);
     try {
-      for (const seq of [...this.#unsent]) await this.#putBack(seq);
-      if (!(await this.#runWaiting(device, session, release))) this.#startLater(device);
+      await this.#putBack(device);
+      if (!(await this.#runWaiting(device, session, hold))) this.#startLater(device);
     } catch (error) {
-      // The sweep of the queue starts it again when the database is back.
       if (!isOutage(error)) events.queueFault(messageOf(error));
       this.#startLater(device);
     } finally {
-      holdTimer.cancel();
-      release();
+      hold.release();
     }
   }
 
   /** Returns false if a call could not be sent and must wait for another attempt. */
-  async #runWaiting(device: string, session: DeviceSession, release: () => void): Promise<boolean> {
+  async #runWaiting(device: string, session: DeviceSession, hold: Hold): Promise<boolean> {
     const { session: sessionOf } = this.#dependencies;
     const bound =
       session.kind === "esp32" && session.transport === "websocket" ? mostPerWebSocket : undefined;
@@ -143,11 +130,12 @@ export class QueueRunner {
       const calls = await this.#reads.add(device);
       if (calls.length === 0) return true;
       for (const call of calls) {
-        if (ran >= beforeLiveCalls) release();
         const before = this.#ranOn.get(session) ?? 0;
         if (bound !== undefined && before >= bound) return true;
         await this.#letTalk(session, before);
         if (this.#stopped || sessionOf(device) !== session) return true;
+        if (ran < beforeLiveCalls) hold.start();
+        else hold.release();
         if (!(await this.#runOne(call))) return false;
         ran += 1;
         this.#ranOn.set(session, before + 1);
@@ -177,8 +165,8 @@ export class QueueRunner {
     }
     // Also if the database did not answer: it may have recorded the call as running.
     if (taken || (take.tried && !take.answered)) {
-      this.#unsent.add(call.seq);
-      await this.#putBack(call.seq);
+      this.#unsent.set(call.device, call.seq);
+      await this.#putBack(call.device);
       return false;
     }
     // Something else took or ended it, or it has expired.
@@ -188,10 +176,12 @@ export class QueueRunner {
     return true;
   }
 
-  async #putBack(seq: number): Promise<void> {
+  async #putBack(device: string): Promise<void> {
     const { store, run } = this.#dependencies;
+    const seq = this.#unsent.get(device);
+    if (seq === undefined) return;
     await store.queuedCalls.putBack(seq, run);
-    this.#unsent.delete(seq);
+    this.#unsent.delete(device);
   }
 
   /** [QUE-4] A conversation has precedence. Over WebSocket it lasts as long as the connection, so calls only go slowly. */
@@ -215,5 +205,29 @@ export class QueueRunner {
     await new Promise<void>((resolve) => {
       this.#dependencies.clock.after(ms, resolve);
     });
+  }
+}
+
+/** Lets live calls wait while queued ones run, for a bounded time. */
+class Hold {
+  readonly #clock: Clock;
+  readonly #session: DeviceSession;
+  #release: (() => void) | undefined;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, session: DeviceSession) {
+    this.#clock = clock;
+    this.#session = session;
+  }
+
+  start(): void {
+    if (this.#release !== undefined) return;
+    this.#release = this.#session.holdLiveCalls();
+    this.#timer = this.#clock.after(longestHoldMs, this.#release);
+  }
+
+  release(): void {
+    this.#timer?.cancel();
+    this.#release?.();
   }
 }
