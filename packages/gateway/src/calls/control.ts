@@ -25,7 +25,7 @@ import type { Events } from "../events/events.ts";
 import type { ControlAction, ControlRunner, DeviceRecord } from "../fleet/fleet.ts";
 import type { CallOptions, Calls } from "./calls.ts";
 import { withDefaultStep } from "./control-steps.ts";
-import { queueRequestOf } from "./queued-call-details.ts";
+import { queueRequestOf, type ReplyAddress } from "./queued-call-details.ts";
 
 export interface ControlDependencies {
   readonly clock: Clock;
@@ -54,7 +54,7 @@ export class Control {
     principal: Principal,
     reference: string,
     message: ControlRequest,
-    { signal, origin, replyTo }: Pick<CallOptions, "signal" | "origin"> & { replyTo?: string } = {},
+    { signal, origin, replyTo }: Pick<CallOptions, "signal" | "origin"> & { replyTo?: ReplyAddress } = {},
   ): Promise<ControlResponse> {
     const request_id = message.request_id ?? this.#newRequestId();
     const head = { type: "device_control_response" as const, request_id };
@@ -93,7 +93,7 @@ export class Control {
         return await calls.reject(principal, record.id, action?.tool ?? "", fieldsOf(message, action), work);
       const queue = queueRequestOf(message);
       if (queue !== undefined && record.handle === undefined) {
-        const reply = replyTo === undefined ? undefined : { topic: replyTo, head: { ...head, ...named } };
+        const reply = replyTo === undefined ? undefined : { ...replyTo, head: { ...head, ...named } };
         const asked = { timeoutMs: message.timeoutMs, envelope, origin, queue: { ...queue, reply } };
         return {
           ...head,

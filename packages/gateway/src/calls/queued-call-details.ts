@@ -3,6 +3,13 @@ import type { ArgumentProblem, CallOrigin, CallRequest, JsonObject } from "@tend
 import type { ControlAction } from "../fleet/fleet.ts";
 import type { KeptAnswer } from "./kept-answer.ts";
 
+/** Where an app over MQTT gets its replies. */
+export interface ReplyAddress {
+  readonly topic: string;
+  /** The correlation data of MQTT 5, in base64. */
+  readonly correlation?: string | undefined;
+}
+
 export interface QueuedCallDetails {
   readonly arguments: JsonObject;
   /** The tool as it was when the call was asked; `undefined` for an action that is composed of several calls. */
@@ -15,15 +22,8 @@ export interface QueuedCallDetails {
   readonly unlisted?: boolean | undefined;
   /** Asked at an endpoint for agents, where `admin` does not include every scope. */
   readonly agent?: boolean | undefined;
-  /** The topic and the first fields of the reply that an app over MQTT gets when the call has ended. */
-  readonly reply?:
-    | {
-        readonly topic: string;
-        readonly head: JsonObject;
-        /** The correlation data of MQTT 5, in base64. */
-        readonly correlation?: string | undefined;
-      }
-    | undefined;
+  /** Where an app over MQTT gets the reply when the call has ended, and the first fields of that reply. */
+  readonly reply?: (ReplyAddress & { readonly head: JsonObject }) | undefined;
   /** A device_control action that is composed of several calls. */
   readonly action?: ControlAction | undefined;
 }

@@ -64,8 +64,6 @@ interface RequestProperties {
 }
 
 const origin = { via: "mqtt" as const };
-/** No topic of a reply contains it. */
-const separator = "\n";
 const shortMessageBytes = 4_096;
 const maxTopicBytes = 65_535;
 const shortestExpiryMs = 1_000;
@@ -223,7 +221,7 @@ export class MqttTopics {
     const asked = withExpiry(decoded.message, expiresInMs);
     return await services.control.run(principal, target, asked, {
       origin,
-      replyTo: withCorrelation(replyTo, correlationData),
+      replyTo: { topic: replyTo, correlation: correlationData?.toString("base64") },
     });
   }
 
@@ -236,11 +234,7 @@ export class MqttTopics {
     try {
       const { tool, args, timeoutMs, queue } = readCall(message);
       const correlation = correlationData?.toString("base64");
-      const reply = {
-        topic: replyTo,
-        head: { request_id },
-        ...(correlation === undefined ? {} : { correlation }),
-      };
+      const reply = { topic: replyTo, correlation, head: { request_id } };
       const { calls } = this.#dependencies.services;
       const answer = await calls.callOrQueue(principal, device, tool, args, {
         timeoutMs,
@@ -287,7 +281,7 @@ export class MqttTopics {
     const links = this.#apps.get(call.principal);
     if (reply === undefined || links === undefined) return;
     const text = JSON.stringify({ ...reply.head, ...endOf(call, "type" in reply.head) });
-    const [topic = "", correlation = reply.correlation] = reply.topic.split(separator);
+    const { topic, correlation } = reply;
     const correlationData = correlation === undefined ? undefined : Buffer.from(correlation, "base64");
     for (const link of links) link.deliver(topic, text, correlationData);
   }
@@ -337,11 +331,6 @@ function withExpiry<Queue extends { readonly expiresInMs?: number | undefined }>
 ): Queue {
   if (queue.expiresInMs !== undefined || expiresInMs === undefined) return queue;
   return { ...queue, expiresInMs: Math.min(Math.max(expiresInMs, shortestExpiryMs), longestExpiryMs) };
-}
-
-/** A queued action stores only the topic of its second reply, so that its correlation data is stored with it. */
-function withCorrelation(topic: string, correlationData: Buffer | undefined): string {
-  return correlationData === undefined ? topic : `${topic}${separator}${correlationData.toString("base64")}`;
 }
 
 interface CallMessage {
