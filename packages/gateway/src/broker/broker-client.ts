@@ -1,5 +1,5 @@
 /**
- * A client of somebody else's broker. It speaks MQTT 5, and 3.1.1 with a broker that does not know MQTT 5. After a lost
+ * A client of an external broker. It speaks MQTT 5, and 3.1.1 with a broker that does not know MQTT 5. After a lost
  * connection it reconnects, with pauses that grow and are randomised, so that many gateways do not return all at once.
  */
 import mqtt, { type IClientPublishOptions, type IPublishPacket, type MqttClient } from "mqtt";
