@@ -79,6 +79,12 @@ describe("tendon token revoke", () => {
   it("creates a token for the MCP endpoint with --endpoint, which excludes --scope", async () => {
     const made = await run(["token", "create", "pipes", "--endpoint", "--json"], { cwd });
     expect(JSON.parse(made.stdout)).toMatchObject({ scopes: ["endpoint", "read", "call"] });
+    const plain = await run(["token", "create", "voice", "--endpoint"], { cwd });
+    expect(plain.stdout).toMatch(/^tdn_\S+\n$/);
+    expect(plain.stderr).toMatch(
+      /^programs, .* connect to ws:\/\/127\.0\.0\.1:\d+\/mcp_endpoint\/mcp\/\?token=…$/m,
+    );
+    expect(plain.stderr).toMatch(/^voice servers connect to ws:.*\/mcp_endpoint\/call\/\?token=…$/m);
     const both = await run(["token", "create", "x", "--endpoint", "--scope", "read"], { cwd });
     expect([both.code, both.stderr]).toEqual([
       2,

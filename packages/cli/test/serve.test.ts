@@ -20,6 +20,7 @@ describe("tendon serve", () => {
     expect(code).toBe(0);
     expect(stdout.split("\n")[0]).toBe(`tendon ready ${url}`);
     expect(stdout).not.toContain("not encrypted");
+    expect(stdout).not.toContain("programs (MCP)");
     expect(stdout).toContain(`ws://${new URL(url).host}/xiaozhi/v1/`);
     expect(stdout).toContain(
       `${url}/xiaozhi/ota/  (this machine only; for boards, listen with --host 0.0.0.0)\n`,
@@ -78,6 +79,12 @@ describe("tendon serve", () => {
     expect(stdout).toMatch(/devices \(MQTT\) +127\.0\.0\.1:9\n/);
     expect(stdout).not.toContain("apps (MQTT)");
     expect(stdout).not.toContain("secret");
+  });
+
+  it("prints the address of the MCP endpoint for programs, if it is on", async () => {
+    const { process, url } = await startServe(folder.path, [], { TENDON_ENDPOINT_ENABLED: "true" });
+    const { stdout } = await process.end("SIGTERM");
+    expect(stdout).toContain(`ws://${new URL(url).host}/mcp_endpoint/mcp/?token=…\n`);
   });
 
   it("prints exactly one line of JSON with --json, and exits with 0 on SIGINT", async () => {

@@ -12,6 +12,7 @@ import {
 import type { OtaProblem } from "@tendon/protocol";
 import { type Demo, demoProcesses, startDemo } from "../demo.ts";
 import { DemoDevices } from "../demo-device.ts";
+import { endpointAddresses } from "../endpoint-addresses.ts";
 import { colours, complain, print } from "../output.ts";
 import { ownCommand, shownCommand } from "../own-command.ts";
 
@@ -106,6 +107,8 @@ function announce(tendon: Tendon, json: boolean): void {
   const { broker, port } = tendon.config.mqtt;
   if (broker === undefined && port !== "off") rows.push(["apps (MQTT)", tendon.addresses.mqtt]);
   if (tendon.addresses.mqtts !== undefined) rows.push(["apps (MQTT with TLS)", tendon.addresses.mqtts]);
+  if (tendon.config.endpoint.enabled)
+    rows.push(["programs (MCP)", endpointAddresses(tendon.addresses.public).programs]);
   const { adminToken } = tendon;
   if (adminToken !== undefined) {
     const below = path.relative(".", adminToken.file);

@@ -1,4 +1,5 @@
 import type { NewToken, TokenList } from "@tendon/protocol";
+import { endpointAddresses } from "../endpoint-addresses.ts";
 import { OperationError, UsageError } from "../errors.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { ago, complain, plain, print, printJson, printTable } from "../output.ts";
@@ -26,7 +27,8 @@ export async function createToken(name: string, options: TokenOptions): Promise<
     throw new UsageError("--expires must be a date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z.");
   }
   const limited = options.device !== undefined || options.tag !== undefined;
-  const created = await new GatewayClient(readTarget(options)).post<NewToken>("/tokens", {
+  const target = readTarget(options);
+  const created = await new GatewayClient(target).post<NewToken>("/tokens", {
     name,
     scopes,
     ...(limited ? { devices: { ids: options.device ?? [], tags: options.tag ?? [] } } : {}),
@@ -37,6 +39,11 @@ export async function createToken(name: string, options: TokenOptions): Promise<
     return;
   }
   // Only the token goes to stdout, so that it can be piped.
+  if (options.endpoint === true) {
+    const { programs, voice } = endpointAddresses(target.url);
+    complain(`programs, such as mcp_pipe.py, connect to ${programs}`);
+    complain(`voice servers connect to ${voice}`);
+  }
   complain(`token ${created.id} for ${created.name} (${created.scopes.join(", ")}); it is shown only once:`);
   print(created.token);
 }
