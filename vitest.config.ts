@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { SuiteSequencer } from "./test/suite-sequencer.ts";
 
 /** They measure the whole process (open files, sockets, CPU time), so each has one of its own. */
 const wholeProcess = [
@@ -45,6 +46,7 @@ export default defineConfig({
     // Only a failing test ever takes so long; each wait in it has a shorter end that says what did not come.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    sequence: { sequencer: SuiteSequencer },
     reporters: ["./scripts/suite-reporter.mjs"],
   },
 });
