@@ -52,7 +52,7 @@ export { CallQueue } from "./call-queue.ts";
 export type { RecentCall } from "./call-traces.ts";
 export { Control } from "./control.ts";
 export { ControlSteps } from "./control-steps.ts";
-export { Erasure } from "./erasure.ts";
+export { type ErasedDevice, Erasure } from "./erasure.ts";
 export { FanOut } from "./fan-out.ts";
 export { History } from "./history.ts";
 export { Idempotency } from "./idempotency.ts";
