@@ -1,6 +1,6 @@
 /**
  * MCP servers over HTTP as devices: those of the configuration, and those that people add. In a cluster one node holds
- * each, and another takes over when that node has stopped; the epoch of a claim tells which node was last.
+ * each, and another takes over when that node has stopped.
  */
 import type { HttpDeviceRequest } from "@tendon/protocol";
 import { limits } from "@tendon/protocol";
@@ -11,7 +11,7 @@ import { HttpDevice } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { headersProblem, serverAddressProblem } from "../server-headers.ts";
-import type { Store, StoredHttpDevice } from "../store/store.ts";
+import type { HeldLeases, Store, StoredHttpDevice } from "../store/store.ts";
 
 interface Seals {
   seal(device: string, value: Buffer): string;
@@ -27,10 +27,9 @@ export interface HttpDevicesDependencies extends DeviceParts {
   readonly seals: Seals;
   /** The servers of the configuration, with the headers of their files. */
   readonly configured: readonly (HttpDeviceEntry & { readonly headers: Readonly<Record<string, string>> })[];
-  /** The id of this run of the gateway. */
-  readonly run: string;
-  /** Whether another run still holds its devices; `undefined` without a cluster. */
-  readonly isAlive: ((run: string) => boolean) | undefined;
+  readonly leases: HeldLeases;
+  /** Whether other nodes may hold devices, too. */
+  readonly isShared: boolean;
   /** Adds the record of the device before it connects. */
   readonly expect: (id: string) => void;
   /** Whether no device has this id or alias. */
@@ -41,11 +40,6 @@ interface Server {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number | undefined;
-}
-
-interface Held {
-  readonly device: HttpDevice;
-  readonly epoch: number;
 }
 
 /** What people see of a server beside the device: never its headers or the rest of its address. */
@@ -61,7 +55,7 @@ const claimEveryMs = 3_000;
 export class HttpDevices {
   readonly #dependencies: HttpDevicesDependencies;
   readonly #configured: ReadonlyMap<string, Server>;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new Map<string, HttpDevice>();
   readonly #timer: Timer | undefined;
   /** Changes run one after the other. */
   #changing: Promise<void> = Promise.resolve();
@@ -70,23 +64,23 @@ export class HttpDevices {
 
   private constructor(dependencies: HttpDevicesDependencies) {
     this.#dependencies = dependencies;
-    const { clock, configured, isAlive } = dependencies;
+    const { clock, configured, isShared } = dependencies;
     this.#configured = new Map(
       configured.map(({ alias, url, headers, timeoutMs }) => [alias, { url, headers, timeoutMs }]),
     );
-    if (isAlive !== undefined) this.#timer = clock.every(claimEveryMs, () => void this.claimAll());
+    if (isShared) this.#timer = clock.every(claimEveryMs, () => void this.claimAll());
   }
 
   /** Connects in the background: a server that is away never delays the start. */
   static async open(dependencies: HttpDevicesDependencies): Promise<HttpDevices> {
     const devices = new HttpDevices(dependencies);
-    const { store, expect, clock, isAlive } = dependencies;
+    const { store, expect, clock, isShared } = dependencies;
     const stored = new Set((await store.httpDevices.all()).map(({ id }) => id));
     for (const id of devices.#configured.keys())
       if (!stored.has(id)) await store.httpDevices.add(newRow(id, clock.now(), "the configuration"));
     for (const id of [...devices.#configured.keys(), ...stored]) expect(id);
     // A node of a cluster first has to learn which other nodes live.
-    if (isAlive === undefined) await devices.claimAll();
+    if (!isShared) await devices.claimAll();
     return devices;
   }
 
@@ -94,11 +88,10 @@ export class HttpDevices {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#changing;
-    const { store } = this.#dependencies;
     await Promise.all(
-      [...this.#held].map(async ([id, { device, epoch }]) => {
+      [...this.#held].map(async ([id, device]) => {
         await device.stop("the gateway is stopping");
-        await store.httpDevices.release(id, epoch).catch(() => undefined);
+        await this.#dependencies.leases.release(id);
       }),
     );
     this.#held.clear();
@@ -110,12 +103,12 @@ export class HttpDevices {
     void this.claimAll();
   }
 
-  /** Claims every server that no live node holds, and lets go of those that another node has claimed. */
+  /** Claims every server that no live node holds, and drops those that another node has claimed. */
   claimAll(): Promise<void> {
     return this.#serially(async () => {
       const rows = await this.#dependencies.store.httpDevices.all();
       const known = new Set(rows.map(({ id }) => id));
-      for (const id of this.#held.keys()) if (!known.has(id)) await this.#drop(id, "the device was deleted");
+      for (const id of this.#held.keys()) if (!known.has(id)) await this.#deleted(id);
       for (const row of rows) await this.#apply(row);
     }).catch(() => undefined);
   }
@@ -124,7 +117,7 @@ export class HttpDevices {
   reload(id: string): Promise<void> {
     return this.#serially(async () => {
       const row = await this.#dependencies.store.httpDevices.get(id);
-      if (row === undefined) await this.#drop(id, "the device was deleted");
+      if (row === undefined) await this.#deleted(id);
       else {
         this.#dependencies.expect(id);
         await this.#apply(row);
@@ -187,17 +180,12 @@ export class HttpDevices {
   }
 
   async #apply(row: StoredHttpDevice): Promise<void> {
-    const { run, isAlive, store } = this.#dependencies;
-    const held = this.#held.get(row.id);
-    if (held !== undefined) {
-      if (row.epoch !== held.epoch) await this.#drop(row.id, "another node has taken the device over");
-      return;
-    }
+    const { leases, store } = this.#dependencies;
     const server = this.#serverOf(row);
     if (server === undefined) return;
-    if (row.owner !== undefined && row.owner !== run && isAlive?.(row.owner) === true) return;
-    const epoch = await store.httpDevices.claim(row.id, row.epoch, run);
-    if (epoch === undefined) return;
+    const holding = await leases.check(row.id, row);
+    if (holding !== "held") await this.#drop(row.id, "another node has taken the device over");
+    if (holding !== "held" || this.#held.has(row.id)) return;
     if (row.problem !== undefined) await store.httpDevices.setProblem(row.id, undefined);
     const device = new HttpDevice(
       { alias: row.id, ...server },
@@ -206,14 +194,19 @@ export class HttpDevices {
         onProblem: (problem) => void store.httpDevices.setProblem(row.id, problem).catch(() => undefined),
       },
     );
-    this.#held.set(row.id, { device, epoch });
+    this.#held.set(row.id, device);
     device.start();
   }
 
+  async #deleted(id: string): Promise<void> {
+    this.#dependencies.leases.forget(id);
+    await this.#drop(id, "the device was deleted");
+  }
+
   async #drop(id: string, reason: string): Promise<void> {
-    const held = this.#held.get(id);
+    const device = this.#held.get(id);
     this.#held.delete(id);
-    await held?.device.stop(reason);
+    await device?.stop(reason);
   }
 
   /** `undefined` for a server that is no longer in the configuration, or whose headers cannot be read. */
