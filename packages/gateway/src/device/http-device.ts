@@ -31,6 +31,8 @@ export interface HttpDeviceDependencies {
   readonly resolve?: Resolve | undefined;
   /** The reason why the server cannot be used, or `undefined` when it can. Called when it changes. */
   readonly onProblem: (problem: string | undefined) => void;
+  /** Asked before it connects again. A node that was frozen must not take the device from the one that took over. */
+  readonly mayConnect: () => Promise<boolean>;
 }
 
 const connectMs = 5_000;
@@ -133,7 +135,12 @@ export class HttpDevice {
     if (clock.monotonic() - this.#connectedAt >= stableAfterMs) this.#pauseMs = firstPauseMs;
     const pause = this.#pauseMs * (0.5 + random());
     this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
-    this.#timer = clock.after(pause, () => this.#connect());
+    this.#timer = clock.after(pause, () => void this.#connectAgain());
+  }
+
+  async #connectAgain(): Promise<void> {
+    const mayConnect = await this.#dependencies.mayConnect();
+    if (mayConnect && !this.#stopped) this.#connect();
   }
 
   #probeAfter(ms: number): void {

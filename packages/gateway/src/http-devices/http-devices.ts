@@ -18,7 +18,7 @@ interface Seals {
   open(device: string, text: string): Buffer | undefined;
 }
 
-type DeviceParts = Omit<ConstructorParameters<typeof HttpDevice>[1], "onProblem">;
+type DeviceParts = Omit<ConstructorParameters<typeof HttpDevice>[1], "onProblem" | "mayConnect">;
 
 export interface HttpDevicesDependencies extends DeviceParts {
   readonly clock: Clock;
@@ -51,6 +51,7 @@ export interface ServerView {
 
 /** With the time until a dead node is noticed, another one takes over within 15 s. */
 const claimEveryMs = 3_000;
+const takenOver = "another node has taken the device over";
 
 export class HttpDevices {
   readonly #dependencies: HttpDevicesDependencies;
@@ -184,7 +185,7 @@ export class HttpDevices {
     const server = this.#serverOf(row);
     if (server === undefined) return;
     const holding = await leases.check(row.id, row);
-    if (holding !== "held") await this.#drop(row.id, "another node has taken the device over");
+    if (holding !== "held") await this.#drop(row.id, takenOver);
     if (holding !== "held" || this.#held.has(row.id)) return;
     if (row.problem !== undefined) await store.httpDevices.setProblem(row.id, undefined);
     const device = new HttpDevice(
@@ -192,10 +193,19 @@ export class HttpDevices {
       {
         ...this.#dependencies,
         onProblem: (problem) => void store.httpDevices.setProblem(row.id, problem).catch(() => undefined),
+        mayConnect: () => this.#stillHolds(row.id),
       },
     );
     this.#held.set(row.id, device);
     device.start();
+  }
+
+  /** Without the database a node keeps what it holds. */
+  async #stillHolds(id: string): Promise<boolean> {
+    const holding = await this.#dependencies.leases.check(id).catch(() => "held" as const);
+    if (holding === "held") return true;
+    void this.#serially(() => this.#drop(id, takenOver)).catch(() => undefined);
+    return false;
   }
 
   async #deleted(id: string): Promise<void> {

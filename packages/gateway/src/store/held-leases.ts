@@ -39,7 +39,8 @@ export class HeldLeases {
     if (known.owner !== undefined && known.owner !== this.#run && this.#isAlive(known.owner))
       return "elsewhere";
     const epoch = await this.#stored.claim(name, known, this.#run);
-    if (epoch === undefined) return "elsewhere";
+    // Another check of this run may have been faster.
+    if (epoch === undefined) return this.#epochs.has(name) ? "held" : "elsewhere";
     this.#epochs.set(name, epoch);
     return "held";
   }

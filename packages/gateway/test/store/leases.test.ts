@@ -16,7 +16,7 @@ describe.each(kinds)("leases in %s", (kind) => {
     const { store } = await databases.open();
     await device(store, "lamp");
     const stored: StoredLeases = place === "row" ? store.httpDevices.leases : store.leases("lease_of_test:");
-    const alive = new Set(["a", "b"]);
+    const alive = new Set(["a", "b", "c", "d", "e"]);
     const of = (run: string) => new HeldLeases(stored, run, (other) => alive.has(other));
     return { store, stored, alive, of };
   };

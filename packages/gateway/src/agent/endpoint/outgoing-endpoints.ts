@@ -10,7 +10,7 @@ import type { OutgoingEndpoint as Settings } from "../../endpoint-settings.ts";
 import type { HeldLeases } from "../../store/store.ts";
 import { type OutgoingDependencies, OutgoingEndpoint } from "./outgoing-endpoint.ts";
 
-export interface OutgoingEndpointsDependencies extends Omit<OutgoingDependencies, "dial"> {
+export interface OutgoingEndpointsDependencies extends Omit<OutgoingDependencies, "dial" | "mayConnect"> {
   readonly settings: readonly Settings[];
   /** The same on every node. */
   readonly secret: string;
@@ -34,7 +34,12 @@ export class OutgoingEndpoints {
   constructor(dependencies: OutgoingEndpointsDependencies) {
     this.#dependencies = dependencies;
     const { settings, secret } = dependencies;
-    const inner = { ...dependencies, dial: (work: () => Promise<void>) => this.#dial(work) };
+    const inner: OutgoingDependencies = {
+      ...dependencies,
+      dial: (work) => this.#dial(work),
+      // Without the database a node keeps what it holds.
+      mayConnect: (id) => this.#holds(id).catch(() => true),
+    };
     this.#endpoints = settings.map((each) => {
       const id = createHmac("sha256", secret).update(`endpoint ${each.url}`).digest("hex").slice(0, 12);
       return new OutgoingEndpoint(each, id, inner);
