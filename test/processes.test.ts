@@ -1,7 +1,9 @@
+import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { openSite, type Site, type SiteOptions } from "./site.ts";
@@ -248,6 +250,26 @@ describe("a standard MCP server as a device", () => {
       structuredContent: { sum: 5 },
       isError: false,
     });
+  });
+
+  it.each([
+    ["exits when it is probed for the newer era", "strict", ["the process exited with code 4"]],
+    [
+      "exits while it is asked to initialize",
+      "exit-in-initialize",
+      ["the process exited with code 4", "the process exited with code 5", "the process exited with code 4"],
+    ],
+  ])("[PRC-8] is started again at once if it %s", async (_name, mode, ends) => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-strict-"));
+    onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    const args = [mode, path.join(folder, "mark")];
+    const site = await siteWith("mcp-strict.mjs", args, { protocol: "mcp" }, { logger });
+    await online(site);
+    const told = lines.filter((line) => line.includes("process ended")).map((line) => JSON.parse(line));
+    expect(told.map(({ reason }) => reason)).toEqual(ends);
+    expect((await site.call("lamp", "a")).status).toBe(200);
   });
 
   it("[PRC-8] is listed again when its tools change", async () => {
