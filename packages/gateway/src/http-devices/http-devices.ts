@@ -155,7 +155,10 @@ export class HttpDevices {
   async remove(principal: Principal, id: string): Promise<void> {
     requireScope(principal, "admin");
     if (this.#configured.has(id))
-      throw new TendonError("conflict", "this device is in the configuration; remove it from tendon.yaml");
+      throw new TendonError(
+        "conflict",
+        "this device is in the configuration; remove it from tendon.yaml, restart the gateway, then delete it",
+      );
     await this.#dependencies.store.httpDevices.remove(id);
     await this.reload(id);
     await this.#notifyOthers(id);
