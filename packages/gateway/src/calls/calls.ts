@@ -365,7 +365,7 @@ export class Calls {
     try {
       const record = this.#dependencies.findDevice(principal, device);
       const args = params ?? {};
-      const context = new CallContext(this.#dependencies, tool, args, options);
+      const context = new CallContext(this.#dependencies, tool, args, options, record.callTimeoutMs);
       const found = { definition: undefined, ruling: undefined, grant: undefined };
       const call = { principal, record, tool, args, params, context, ...found };
       this.running.add(call);

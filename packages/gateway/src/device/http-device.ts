@@ -17,8 +17,6 @@ export interface HttpDeviceSettings {
   readonly alias: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Maximum time of one call. */
-  readonly timeoutMs: number | undefined;
 }
 
 export interface HttpDeviceDependencies {
@@ -99,13 +97,13 @@ export class HttpDevice {
 
   #connect(): void {
     const { clock, events, owner, queueLimit, random, frames } = this.#dependencies;
-    const { alias: deviceId, url, headers, timeoutMs } = this.#settings;
+    const { alias: deviceId, url, headers } = this.#settings;
     this.#failedProbes = 0;
     this.#isSuspect = false;
     this.#connectedAt = clock.monotonic();
     let isOpen = true;
     const session = new HttpSession({
-      ...{ clock, events, owner, deviceId, queueLimit, random, frames, url, headers, timeoutMs },
+      ...{ clock, events, owner, deviceId, queueLimit, random, frames, url, headers },
       outbound: this.#outbound,
       listed: () => this.#report(undefined),
       suspect: () => {

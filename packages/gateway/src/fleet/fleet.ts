@@ -304,8 +304,8 @@ export class Fleet {
   }
 
   /** Adds a device of the configuration before it connects. */
-  expect(id: string, kind: DeviceSession["kind"]): void {
-    this.devices.recordOf(id, kind);
+  expect(id: string, kind: DeviceSession["kind"], callTimeoutMs?: number): void {
+    this.devices.recordOf(id, kind).callTimeoutMs = callTimeoutMs;
     if (kind === "process") this.#programs.add(id);
   }
 }

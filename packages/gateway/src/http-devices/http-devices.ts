@@ -30,8 +30,8 @@ export interface HttpDevicesDependencies extends DeviceParts {
   readonly leases: HeldLeases;
   /** Whether other nodes may hold devices, too. */
   readonly isShared: boolean;
-  /** Adds the record of the device before it connects. */
-  readonly expect: (id: string) => void;
+  /** Adds the record of the device before it connects, on every node, with the default deadline of its calls. */
+  readonly expect: (id: string, timeoutMs: number | undefined) => void;
   /** Whether no device has this id or alias. */
   readonly isFree: (alias: string) => boolean;
 }
@@ -39,7 +39,6 @@ export interface HttpDevicesDependencies extends DeviceParts {
 interface Server {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly timeoutMs: number | undefined;
 }
 
 /** What people see of a server beside the device: never its headers or the rest of its address. */
@@ -55,7 +54,7 @@ const takenOver = "another node has taken the device over";
 
 export class HttpDevices {
   readonly #dependencies: HttpDevicesDependencies;
-  readonly #configured: ReadonlyMap<string, Server>;
+  readonly #configured: ReadonlyMap<string, Server & { readonly timeoutMs: number | undefined }>;
   readonly #held = new Map<string, HttpDevice>();
   readonly #timer: Timer | undefined;
   /** Changes run one after the other. */
@@ -75,11 +74,11 @@ export class HttpDevices {
   /** Connects in the background: a server that is away never delays the start. */
   static async open(dependencies: HttpDevicesDependencies): Promise<HttpDevices> {
     const devices = new HttpDevices(dependencies);
-    const { store, expect, clock, isShared } = dependencies;
+    const { store, clock, isShared } = dependencies;
     const stored = new Set((await store.httpDevices.all()).map(({ id }) => id));
     for (const id of devices.#configured.keys())
       if (!stored.has(id)) await store.httpDevices.add(newRow(id, clock.now(), "the configuration"));
-    for (const id of [...devices.#configured.keys(), ...stored]) expect(id);
+    for (const row of await store.httpDevices.all()) devices.#expect(row);
     // A node of a cluster first has to learn which other nodes live.
     if (!isShared) await devices.claimAll();
     return devices;
@@ -119,10 +118,7 @@ export class HttpDevices {
     return this.#serially(async () => {
       const row = await this.#dependencies.store.httpDevices.get(id);
       if (row === undefined) await this.#deleted(id);
-      else {
-        this.#dependencies.expect(id);
-        await this.#apply(row);
-      }
+      else await this.#apply(row);
     });
   }
 
@@ -133,7 +129,7 @@ export class HttpDevices {
     if (address !== undefined) throw new TendonError("bad_request", `/url ${address}`);
     const problem = headersProblem(headers);
     if (problem !== undefined) throw new TendonError("bad_request", `/headers ${problem}`);
-    const { store, seals, clock, isFree, expect } = this.#dependencies;
+    const { store, seals, clock, isFree } = this.#dependencies;
     if (!isFree(alias) || this.#configured.has(alias)) throw aliasTaken(alias);
     const rows = await store.httpDevices.all();
     if (rows.length >= limits.httpDevices.max)
@@ -146,7 +142,6 @@ export class HttpDevices {
       timeoutMs,
     });
     if (!added) throw aliasTaken(alias);
-    expect(alias);
     await this.reload(alias);
     await this.#notifyOthers(alias);
   }
@@ -183,8 +178,13 @@ export class HttpDevices {
     return done;
   }
 
+  #expect({ id, timeoutMs }: StoredHttpDevice): void {
+    this.#dependencies.expect(id, this.#configured.get(id)?.timeoutMs ?? timeoutMs);
+  }
+
   async #apply(row: StoredHttpDevice): Promise<void> {
     const { leases, store } = this.#dependencies;
+    this.#expect(row);
     const server = this.#serverOf(row);
     if (server === undefined) return;
     const holding = await leases.check(row.id, row);
@@ -223,10 +223,10 @@ export class HttpDevices {
   }
 
   /** `undefined` for a server that is no longer in the configuration, or whose headers cannot be read. */
-  #serverOf({ id, url, headers, timeoutMs }: StoredHttpDevice): Server | undefined {
+  #serverOf({ id, url, headers }: StoredHttpDevice): Server | undefined {
     const configured = this.#configured.get(id);
     if (configured !== undefined || url === undefined) return configured;
-    if (headers === undefined) return { url, headers: {}, timeoutMs };
+    if (headers === undefined) return { url, headers: {} };
     const opened = this.#dependencies.seals.open(id, headers);
     if (opened === undefined) {
       const problem =
@@ -234,7 +234,7 @@ export class HttpDevices {
       void this.#dependencies.store.httpDevices.setProblem(id, problem).catch(() => undefined);
       return undefined;
     }
-    return { url, headers: JSON.parse(opened.toString()) as Record<string, string>, timeoutMs };
+    return { url, headers: JSON.parse(opened.toString()) as Record<string, string> };
   }
 }
 

@@ -101,7 +101,7 @@ export async function openDeviceConnections(
       cluster && ((other) => cluster.cluster.members.isAlive(other)),
     ),
     isShared: cluster !== undefined,
-    expect: (id) => fleet.expect(id, "http"),
+    expect: (id, timeoutMs) => fleet.expect(id, "http", timeoutMs),
     isFree: (alias) => fleet.devices.get(alias) === undefined && fleet.devices.names.isFree(alias, alias),
   });
   const stopPrograms = async () => {
