@@ -1,10 +1,14 @@
+import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { pino } from "pino";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { run } from "../packages/cli/test/run-tendon.ts";
+import { Engines } from "./cluster/nodes.ts";
 import { until } from "./inbox.ts";
 import { ManualClock } from "./manual-clock.ts";
-import { openSite, type Site, type SiteOptions } from "./site.ts";
+import { adminToken, openSite, type Site, type SiteOptions } from "./site.ts";
 
 const programs = fileURLToPath(new URL("./programs", import.meta.url));
 
@@ -250,6 +254,26 @@ describe("a standard MCP server as a device", () => {
     });
   });
 
+  it.each([
+    ["exits when it is probed for the newer era", "strict", ["the process exited with code 4"]],
+    [
+      "exits while it is asked to initialize",
+      "exit-in-initialize",
+      ["the process exited with code 4", "the process exited with code 5", "the process exited with code 4"],
+    ],
+  ])("[PRC-8] is started again at once if it %s", async (_name, mode, ends) => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-strict-"));
+    onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+    const lines: string[] = [];
+    const logger = pino({ level: "info" }, { write: (line) => lines.push(line) });
+    const args = [mode, path.join(folder, "mark")];
+    const site = await siteWith("mcp-strict.mjs", args, { protocol: "mcp" }, { logger });
+    await online(site);
+    const told = lines.filter((line) => line.includes("process ended")).map((line) => JSON.parse(line));
+    expect(told.map(({ reason }) => reason)).toEqual(ends);
+    expect((await site.call("lamp", "a")).status).toBe(200);
+  });
+
   it("[PRC-8] is listed again when its tools change", async () => {
     const site = await siteWith("mcp-server.mjs", [], { alias: "notes", protocol: "mcp" });
     await online(site, "notes");
@@ -270,5 +294,52 @@ describe("a standard MCP server as a device", () => {
       const { body } = await site.call("notes", "cancelled");
       return JSON.stringify(body["result"]).includes('"1"');
     });
+  });
+});
+
+describe("deleting a program", () => {
+  const engines = new Engines();
+
+  it("[PRC-11] is possible once the configuration no longer has it", async () => {
+    const site = await siteWith("lamp.mjs");
+    await online(site);
+    const refused = await site.rest("DELETE", "/devices/lamp");
+    expect([refused.status, refused.body["code"], refused.body["detail"]]).toEqual([
+      409,
+      "conflict",
+      "this device is a program from the configuration; remove it from tendon.yaml, restart the gateway, then delete it",
+    ]);
+    expect(await site.device("lamp")).toMatchObject({ online: true });
+    await site.tendon.stop();
+    const again = await openSite({ config: { data: site.folder } });
+    expect(await again.device("lamp")).toMatchObject({ online: false, kind: "process" });
+    const deleted = await run(["device", "delete", "lamp", "--url", again.url], {
+      env: { TENDON_TOKEN: adminToken },
+    });
+    expect(deleted).toMatchObject({ code: 0 });
+    expect((await again.rest("GET", "/devices/lamp")).body["code"]).toBe("device_unknown");
+    await again.tendon.stop();
+    const last = await openSite({ config: { data: site.folder } });
+    expect((await last.rest("GET", "/devices/lamp")).body["code"]).toBe("device_unknown");
+  });
+
+  it("[PRC-11] is refused while another node runs it", async () => {
+    const fleet = await engines.newFleet();
+    const command = process.execPath;
+    const stdio = [{ alias: "lamp", command, args: [path.join(programs, "lamp.mjs")] }];
+    const runner = await fleet.node({ config: { devices: { stdio } } });
+    const other = await fleet.node();
+    await until(
+      async () => (await other.rest("GET", "/devices/lamp")).body["online"] === true,
+      "the program",
+    );
+    const { status, body } = await other.rest("DELETE", "/devices/lamp");
+    expect([status, body["detail"]]).toEqual([
+      409,
+      "this device is a program that another node runs; remove it from the tendon.yaml of that node",
+    ]);
+    await runner.stop();
+    await until(async () => (await other.device("lamp"))["online"] === false, "its end");
+    expect((await other.rest("DELETE", "/devices/lamp")).status).toBe(204);
   });
 });

@@ -47,6 +47,25 @@ describe("a node that freezes", () => {
     expect(fresh.calls()).toBeGreaterThanOrEqual(2);
   });
 
+  it("leaves a device alone that moved after the others had given the node up", async () => {
+    const { nodes } = await fleet(postgres, 2);
+    const [one, two] = nodes as [ProcessNode, ProcessNode];
+    const old = await ringing(one, first);
+    await online(two, first, true);
+    one.freeze();
+    await online(two, first, false);
+    const fresh = await ringing(two, first);
+    await until(async () => (await two.call(first, ring.name)).status === 200);
+    const { connectedAt } = await two.get(`/devices/${first}`);
+    one.thaw();
+    await old.device.wire.ended;
+    for (const node of [one, two])
+      await until(async () => (await node.call(first, ring.name)).status === 200, "a call");
+    expect((await two.get(`/devices/${first}`))["connectedAt"]).toBe(connectedAt);
+    expect(fresh.calls()).toBeGreaterThanOrEqual(3);
+    expect(old.calls()).toBe(0);
+  }, 60_000);
+
   it("does not delay its callers: they learn in time that the outcome is unknown", async () => {
     const { nodes } = await fleet(postgres, 2);
     const [one, two] = nodes as [ProcessNode, ProcessNode];

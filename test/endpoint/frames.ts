@@ -72,6 +72,11 @@ export class Broker {
   async arrival(): Promise<FrameSocket> {
     return await this.#arrivals.take();
   }
+
+  /** The number of open connections. */
+  get open(): number {
+    return this.#server.clients.size;
+  }
 }
 
 /** Dials in, as a voice server or a tool provider. */

@@ -22,13 +22,15 @@ describe("an MCP server over HTTP in a cluster of three", () => {
       expect(textOf((await site.call("lamp", "echo", { text: "a" })).body)).toBe("a");
     }
     expect(server.sessionsOpened).toBe(1);
-    await two.rest("POST", "/devices/http", { alias: "added", url: added.url });
+    await two.rest("POST", "/devices/http", { alias: "added", url: added.url, timeoutMs: 200 });
     for (const site of sites) {
       await online(site, "added");
       // A node reads the tools when the one that holds the device has stored them.
       await until(async () => (await site.toolNames("added")).includes("ask"), "its tools");
     }
     expect((await one.device("added"))["kind"]).toBe("http");
+    for (const site of sites)
+      expect((await site.call("added", "wait")).body).toMatchObject({ code: "device_timeout" });
     const agent = await openAgent(three, "legacy", {
       at: "/mcp/devices/added",
       capabilities: { elicitation: { form: {} } },

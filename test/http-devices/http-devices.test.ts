@@ -2,6 +2,7 @@
 import { httpServerKinds } from "@tendon/simulator";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
+import { openSite, type Site } from "../site.ts";
 import { online, openServer, siteWith, textOf } from "./servers.ts";
 
 describe.each(httpServerKinds)("an MCP server over HTTP (%s)", (kind) => {
@@ -46,6 +47,33 @@ describe.each(httpServerKinds)("an MCP server over HTTP (%s)", (kind) => {
     });
     if (kind !== "espressif") await until(() => server.tools.cancelled === 1, "the cancellation");
     expect(textOf((await site.call("lamp", "echo", { text: "next" })).body)).toBe("next");
+  });
+});
+
+describe("the setting devices.http[].timeoutMs", () => {
+  const open = async (timeoutMs: number, defaultMs: number) => {
+    const server = await openServer({ faults: ["slow"] });
+    const http = [{ alias: "lamp", url: server.url, timeoutMs }];
+    const site = await openSite({ config: { devices: { http }, calls: { timeoutMs: defaultMs } } });
+    await online(site);
+    return site;
+  };
+  const echo = async (site: Site, options = {}) =>
+    (await site.call("lamp", "echo", { text: "a" }, options)).status;
+
+  it("[HTD-3] is the deadline of calls that name none, longer than that of other devices", async () => {
+    const site = await open(10_000, 100);
+    expect([await echo(site), await echo(site, { timeoutMs: 100 })]).toEqual([200, 504]);
+  });
+
+  it("[HTD-3] is the deadline of calls that name none, or shorter", async () => {
+    const site = await open(100, 30_000);
+    expect([await echo(site), await echo(site, { timeoutMs: 10_000 })]).toEqual([504, 200]);
+  });
+
+  it("[HTD-3] is at most five minutes", async () => {
+    const http = [{ alias: "lamp", url: "http://127.0.0.1:1/mcp", timeoutMs: 300_001 }];
+    await expect(openSite({ config: { devices: { http } } })).rejects.toThrow("timeoutMs");
   });
 });
 

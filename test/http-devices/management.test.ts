@@ -77,4 +77,23 @@ describe("adding an MCP server", () => {
     await online(again);
     expect(textOf((await again.call("lamp", "echo", { text: "b" })).body)).toBe("b");
   });
+
+  it("[HTD-8] is deleted after it was removed from the configuration, not before", async () => {
+    const server = await openServer();
+    const site = await siteWith(server);
+    await online(site);
+    const refused = await site.rest("DELETE", "/devices/lamp");
+    expect([refused.status, refused.body["detail"]]).toEqual([
+      409,
+      "this device is in the configuration; remove it from tendon.yaml, restart the gateway, then delete it",
+    ]);
+    await site.tendon.stop();
+    const again = await openSite({ config: { data: site.folder } });
+    expect(await again.device("lamp")).toMatchObject({ online: false, kind: "http" });
+    expect((await again.rest("DELETE", "/devices/lamp")).status).toBe(204);
+    expect((await again.rest("GET", "/devices/lamp")).body["code"]).toBe("device_unknown");
+    await again.tendon.stop();
+    const last = await openSite({ config: { data: site.folder } });
+    expect((await last.rest("GET", "/devices/lamp")).body["code"]).toBe("device_unknown");
+  });
 });

@@ -115,8 +115,8 @@ async function assemble(config: Config, options: StartOptions, started: Started)
       (device) => foundation.events.forget(device),
       (device) => modules.vision.forgetPhotos(device),
     ],
-    forgetElsewhere: async (device) =>
-      await cluster?.cluster.broadcasts.sendAndWait({ kind: "history_gone", device }),
+    forgetElsewhere: async (erased) =>
+      await cluster?.cluster.broadcasts.sendAndWait({ kind: "history_gone", ...erased }),
   });
   const { startDemoDevice } = options;
   const shutdown = new Shutdown({
@@ -139,7 +139,7 @@ async function assemble(config: Config, options: StartOptions, started: Started)
     httpDevices: devices.http,
     mqtt,
     frames: devices.frames,
-    eraseHistory: (device) => erasure.everywhere(device),
+    eraseHistory: (erased) => erasure.everywhere(erased),
     addresses,
     homeAssistant: () => homeAssistantView(config, homeAssistant?.state),
     listening: config.http,

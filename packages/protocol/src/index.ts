@@ -6,6 +6,7 @@ export { agentLimits } from "./agent-limits.ts";
 export { ApprovalList, ApprovalQuery, ApprovalView } from "./api/approval.ts";
 export { AuditList, AuditQuery, isAuditOf } from "./api/audit.ts";
 export {
+  type CallAsker,
   CallCheck,
   CallHistory,
   CallOrigin,

@@ -1,4 +1,4 @@
-import type { CallTrace, QueuedCalls } from "@tendon/protocol";
+import type { CallAsker, CallTrace, QueuedCalls } from "@tendon/protocol";
 import { aliasesOf } from "../aliases.ts";
 import { GatewayClient } from "../gateway-client.ts";
 import { ago, ahead, colours, complain, plain, plainLines, print, printJson, printTable } from "../output.ts";
@@ -103,15 +103,30 @@ export async function showCall(id: string, options: CallOptions): Promise<void> 
     printJson(trace);
     return;
   }
-  const aliases = await aliasesOf(client, [trace.device]);
+  const asker = trace.origin?.asker;
+  const aliases = await aliasesOf(
+    client,
+    [trace.device, asker?.device].filter((id) => id !== undefined),
+  );
   print(`${plain(trace.tool)} on ${aliases.get(trace.device) ?? trace.device}, by ${plain(trace.principal)}`);
   print(stateOf(trace));
+  if (asker !== undefined) print(`asked by ${askerText(asker, aliases)}`);
   for (const item of trace.answer?.content ?? [])
     print(
       item["type"] === "text"
         ? plainLines(String(item["text"]))
         : colours.dim(`[${plain(String(item["type"]))}]`),
     );
+}
+
+/** The board first; the rest is what the voice agent says about it. */
+function askerText({ device, ...said }: CallAsker, aliases: ReadonlyMap<string, string>): string {
+  const board = device === undefined ? [] : [aliases.get(device) ?? device];
+  const names = { serialNumber: "serial number", clientId: "client", agentId: "agent" } as const;
+  const rest = (Object.keys(names) as (keyof typeof names)[]).flatMap((key) =>
+    said[key] === undefined ? [] : [`${names[key]} ${plain(said[key])}`],
+  );
+  return [...board, ...rest].join(", ");
 }
 
 function stateOf({ state, outcome, detail, askedAt, expiresAt, at }: CallTrace): string {

@@ -28,14 +28,21 @@ export class CallContext {
   readonly #clock: Clock;
   readonly #startedAt: number;
 
-  constructor(settings: CallDefaults, tool: string, args: JsonObject, options: CallOptions) {
+  /** `deviceTimeoutMs`: the default deadline of calls to this device, if it has its own. */
+  constructor(
+    settings: CallDefaults,
+    tool: string,
+    args: JsonObject,
+    options: CallOptions,
+    deviceTimeoutMs?: number,
+  ) {
     this.callId = options.callId ?? newCallId();
     this.argumentText = writeArguments(args);
     this.#clock = settings.clock;
     this.#startedAt = settings.clock.monotonic();
     this.requested = options;
-    const standard =
-      tool === photoTool ? Math.max(photoTimeoutMs, settings.defaultTimeoutMs) : settings.defaultTimeoutMs;
+    const usual = deviceTimeoutMs ?? settings.defaultTimeoutMs;
+    const standard = tool === photoTool ? Math.max(photoTimeoutMs, usual) : usual;
     this.timeoutMs = Math.min(options.timeoutMs ?? standard, limits.callTimeoutMs.max);
   }
 

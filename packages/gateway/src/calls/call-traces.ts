@@ -2,7 +2,7 @@
  * Details of recent calls that the history does not store: their arguments, answers and origin, the detail of their
  * error, and late answers. They are in memory only. Their number and the size of the answers are bounded.
  */
-import type { ArgumentProblem, CallOrigin, GatewayEvent } from "@tendon/protocol";
+import type { ArgumentProblem, CallAsker, CallOrigin, GatewayEvent } from "@tendon/protocol";
 import { limits } from "@tendon/protocol";
 import type { KeptAnswer } from "./kept-answer.ts";
 
@@ -17,7 +17,7 @@ export interface RecentCall {
   readonly unsent: boolean;
   /** The arguments that the gateway rejected. */
   readonly problems?: readonly ArgumentProblem[] | undefined;
-  readonly origin?: CallOrigin | undefined;
+  origin?: CallOrigin | undefined;
   /** Milliseconds from the request until the call was allowed, and until it was sent. */
   readonly allowedMs?: number | undefined;
   readonly sentMs?: number | undefined;
@@ -76,6 +76,15 @@ export class CallTraces {
       if (of !== device) continue;
       this.#answerSize -= answer?.size ?? 0;
       this.#traces.delete(callId);
+    }
+  }
+
+  /** Clears the askers that match. The traces stay. */
+  eraseAskers(matches: (asker: CallAsker) => boolean): void {
+    for (const trace of this.#traces.values()) {
+      const { asker, ...rest } = trace.origin ?? {};
+      if (trace.origin !== undefined && asker !== undefined && matches(asker))
+        trace.origin = { ...rest, via: trace.origin.via };
     }
   }
 

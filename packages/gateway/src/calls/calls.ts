@@ -52,7 +52,7 @@ export { CallQueue } from "./call-queue.ts";
 export type { RecentCall } from "./call-traces.ts";
 export { Control } from "./control.ts";
 export { ControlSteps } from "./control-steps.ts";
-export { Erasure } from "./erasure.ts";
+export { type ErasedDevice, Erasure } from "./erasure.ts";
 export { FanOut } from "./fan-out.ts";
 export { History } from "./history.ts";
 export { Idempotency } from "./idempotency.ts";
@@ -365,7 +365,7 @@ export class Calls {
     try {
       const record = this.#dependencies.findDevice(principal, device);
       const args = params ?? {};
-      const context = new CallContext(this.#dependencies, tool, args, options);
+      const context = new CallContext(this.#dependencies, tool, args, options, record.callTimeoutMs);
       const found = { definition: undefined, ruling: undefined, grant: undefined };
       const call = { principal, record, tool, args, params, context, ...found };
       this.running.add(call);

@@ -65,7 +65,7 @@ export class FinishedCalls {
   addQueued({ call, at, outcome, ending }: EndedCall): void {
     const { events, history, nodeId, keepArguments } = this.#settings;
     const { id, device, tool, principalName: principal } = call;
-    const { arguments: args, approval } = readDetails(call.details);
+    const { arguments: args, approval, origin } = readDetails(call.details);
     const { detail, queuedMs = 0, durationMs = 0 } = readEnding(ending);
     const text = JSON.stringify(args);
     const ended = { callId: id, device, tool, principal, outcome, queuedMs, durationMs };
@@ -83,6 +83,7 @@ export class FinishedCalls {
       approval,
       node: nodeId,
       event: events.callFinished(ended, at, { queued: true, ...(detail === undefined ? {} : { detail }) }),
+      asker: origin?.asker,
     });
   }
 
@@ -144,6 +145,7 @@ export class FinishedCalls {
       approval: context.approval,
       node: nodeId,
       event,
+      asker: requested.origin?.asker,
     });
   }
 

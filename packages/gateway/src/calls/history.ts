@@ -1,5 +1,6 @@
 /** The calls of the devices that a principal may see: the history, the running calls, and the trace of one call. */
 import {
+  type CallAsker,
   type CallHistory,
   type CallOrigin,
   type CallQuery,
@@ -89,14 +90,16 @@ export class History {
     });
     const recent = withPreview ? await this.#tracesOf(page.calls) : () => undefined;
     const calls = page.calls.map(
-      ({ id, at, arguments: args, approval, node: _node, event: _event, ...call }) => {
+      ({ id, at, arguments: args, approval, asker, node: _node, event: _event, ...call }) => {
         const preview = callPreview(recent(id), this.#mayRead(principal, call));
+        const shown = this.#askerFor(principal, asker);
         return {
           callId: id,
           at: isoTime(at),
           ...call,
           ...(isObject(args) ? { arguments: args } : {}),
           ...(approval === undefined ? {} : { approval }),
+          ...(shown === undefined ? {} : { asker: shown }),
           ...(preview === undefined ? {} : { preview }),
         };
       },
@@ -120,7 +123,10 @@ export class History {
     const now = clock.now();
     const calls = page
       .filter((call) => visible(principal, call.device) && call.expiresAt > now)
-      .map((call) => queuedView(call));
+      .map((call) => {
+        const asker = this.#askerFor(principal, readDetails(call.details).origin?.asker);
+        return { ...queuedView(call), ...(asker === undefined ? {} : { asker }) };
+      });
     const last = page.at(-1);
     return { calls, ...(found.length > limit && last !== undefined ? { nextCursor: String(last.seq) } : {}) };
   }
@@ -150,7 +156,7 @@ export class History {
           ...call,
           state: "running" as const,
           askedAt: isoTime(now - call.elapsedMs),
-          origin: originFor(principal, origin),
+          origin: this.#originFor(principal, origin),
           ...(preview === undefined ? {} : { preview }),
         };
       });
@@ -183,7 +189,7 @@ export class History {
     return {
       ...trace,
       argumentDigest: this.#dependencies.digestOf(JSON.stringify(args)),
-      origin: originFor(principal, origin),
+      origin: this.#originFor(principal, origin),
       picture: this.#dependencies.hasPhoto(call.device, call.id),
       late: recent?.late ?? null,
     };
@@ -213,7 +219,7 @@ export class History {
       problems: null,
       answer: null,
       picture: false,
-      origin: originFor(principal, origin),
+      origin: this.#originFor(principal, origin),
       detail: null,
       approval: null,
       late: null,
@@ -221,7 +227,7 @@ export class History {
   }
 
   async #finishedTrace(principal: Principal, found: CallRecord): Promise<CallTrace> {
-    const { id, at, arguments: stored, approval, node: _node, event: _event, ...call } = found;
+    const { id, at, arguments: stored, approval, asker, node: _node, event: _event, ...call } = found;
     const recent = (await this.#tracesOf([found]))(id);
     const askedAt = at - call.durationMs;
     const unsent = neverSent.has(call.outcome) || recent?.unsent === true;
@@ -246,7 +252,11 @@ export class History {
       // Safe: masking an answer returns an answer.
       answer: answer === undefined ? null : (valueWithoutSecrets(answer) as CallTrace["answer"]),
       picture: this.#mayHavePhoto(found, recent),
-      origin: originFor(principal, recent?.origin),
+      origin: this.#originFor(
+        principal,
+        // Only an endpoint has an asker.
+        recent?.origin ?? (asker === undefined ? undefined : { via: "endpoint", asker }),
+      ),
       detail: recent?.detail ?? null,
       approval: approval ?? null,
       late: recent?.late ?? null,
@@ -267,17 +277,28 @@ export class History {
     return hasScope(principal, "call:user") || !this.#dependencies.isUserOnly(device, tool);
   }
 
+  /** The network address of a caller is for administrators. */
+  #originFor(principal: Principal, origin: CallOrigin | undefined): CallOrigin | null {
+    if (origin === undefined) return null;
+    const { address, asker, ...rest } = origin;
+    const shown = this.#askerFor(principal, asker);
+    return {
+      ...rest,
+      ...(address === undefined || !hasScope(principal, "admin") ? {} : { address }),
+      ...(shown === undefined ? {} : { asker: shown }),
+    };
+  }
+
+  /** A board is named only to those who may see it. */
+  #askerFor(principal: Principal, asker: CallAsker | undefined): CallAsker | undefined {
+    if (asker?.device === undefined || principal.devices === undefined) return asker;
+    return this.#dependencies.visible(principal, asker.device) ? asker : undefined;
+  }
+
   async #tracesOf(calls: readonly CallRecord[]): Promise<(callId: string) => RecentCall | undefined> {
     const { traces, nodeId } = this.#dependencies;
     const elsewhere = calls.flatMap(({ id, node }) => (node === nodeId ? [] : [id]));
     const found = elsewhere.length === 0 ? undefined : await this.#others?.traces(elsewhere);
     return (callId) => found?.get(callId) ?? traces.of(callId);
   }
-}
-
-/** The network address of a caller is for administrators. */
-function originFor(principal: Principal, origin: CallOrigin | undefined): CallOrigin | null {
-  if (origin === undefined) return null;
-  const { address, ...rest } = origin;
-  return address === undefined || !hasScope(principal, "admin") ? rest : { ...rest, address };
 }

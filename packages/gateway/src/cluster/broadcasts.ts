@@ -11,7 +11,7 @@ export type Broadcast =
   | { readonly kind: "device"; readonly id: string }
   | { readonly kind: "device_gone"; readonly id: string }
   /** The device was deleted with everything that is known about it. */
-  | { readonly kind: "history_gone"; readonly device: string }
+  | { readonly kind: "history_gone"; readonly device: string; readonly serial?: string | undefined }
   | { readonly kind: "token"; readonly id: string }
   | { readonly kind: "webhook"; readonly id: string }
   | { readonly kind: "http_device"; readonly id: string }

@@ -29,7 +29,8 @@ export const HttpDeviceSchema = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: limits.callTimeoutMs.max,
-        description: "Maximum time of one call to this device, in ms; a caller's shorter deadline applies",
+        description:
+          "Default deadline of a call to this device, in ms, instead of `calls.timeoutMs`; a caller may name its own",
       }),
     ),
   },

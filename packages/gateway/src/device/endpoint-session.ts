@@ -58,11 +58,7 @@ export class EndpointSession extends ProgramSession {
       else dependencies.ignored();
     });
     this.#watch();
-    socket.on("close", () => {
-      this.ended("the provider closed the connection");
-      // The client may still wait for the first answer.
-      this.#pipes.onclose?.();
-    });
+    socket.on("close", () => this.ended("the provider closed the connection"));
     // The opener paused it, because a peer may send at once.
     socket.resume();
   }

@@ -17,8 +17,6 @@ export interface HttpDeviceSettings {
   readonly alias: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Maximum time of one call. */
-  readonly timeoutMs: number | undefined;
 }
 
 export interface HttpDeviceDependencies {
@@ -31,6 +29,8 @@ export interface HttpDeviceDependencies {
   readonly resolve?: Resolve | undefined;
   /** The reason why the server cannot be used, or `undefined` when it can. Called when it changes. */
   readonly onProblem: (problem: string | undefined) => void;
+  /** Asked before it connects again. A node that was frozen must not take the device from the one that took over. */
+  readonly mayConnect: () => Promise<boolean>;
 }
 
 const connectMs = 5_000;
@@ -97,13 +97,13 @@ export class HttpDevice {
 
   #connect(): void {
     const { clock, events, owner, queueLimit, random, frames } = this.#dependencies;
-    const { alias: deviceId, url, headers, timeoutMs } = this.#settings;
+    const { alias: deviceId, url, headers } = this.#settings;
     this.#failedProbes = 0;
     this.#isSuspect = false;
     this.#connectedAt = clock.monotonic();
     let isOpen = true;
     const session = new HttpSession({
-      ...{ clock, events, owner, deviceId, queueLimit, random, frames, url, headers, timeoutMs },
+      ...{ clock, events, owner, deviceId, queueLimit, random, frames, url, headers },
       outbound: this.#outbound,
       listed: () => this.#report(undefined),
       suspect: () => {
@@ -133,7 +133,12 @@ export class HttpDevice {
     if (clock.monotonic() - this.#connectedAt >= stableAfterMs) this.#pauseMs = firstPauseMs;
     const pause = this.#pauseMs * (0.5 + random());
     this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
-    this.#timer = clock.after(pause, () => this.#connect());
+    this.#timer = clock.after(pause, () => void this.#connectAgain());
+  }
+
+  async #connectAgain(): Promise<void> {
+    const mayConnect = await this.#dependencies.mayConnect();
+    if (mayConnect && !this.#stopped) this.#connect();
   }
 
   #probeAfter(ms: number): void {

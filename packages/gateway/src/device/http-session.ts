@@ -3,7 +3,7 @@
  * HTTP connections and sessions of the server.
  */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { cleanAnswer, type JsonObject, limits } from "@tendon/protocol";
+import { cleanAnswer, limits } from "@tendon/protocol";
 import { messageOf } from "../errors.ts";
 import type { OutboundStream } from "../outbound-stream.ts";
 import type { DeviceInfo } from "./device-session.ts";
@@ -11,12 +11,10 @@ import { HttpTransport, httpErrorOf, streamErrorOf } from "./http-transport.ts";
 import type { Listing } from "./listing.ts";
 import { type Failure, McpDialect, type McpSdk, NoAnswer } from "./mcp-dialect.ts";
 import { ProgramSession, type ProgramSessionDependencies } from "./program-session.ts";
-import type { Answer, CallIdentity, RequestOptions } from "./requests.ts";
 
 export interface HttpSessionDependencies extends Omit<ProgramSessionDependencies, "flow"> {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly timeoutMs: number | undefined;
   readonly outbound: OutboundStream;
   /** The session has ended. */
   readonly closed: (reason: string) => void;
@@ -61,16 +59,6 @@ export class HttpSession extends ProgramSession {
   /** Whether the server reports changes of its tools by itself. */
   get reportsChanges(): boolean {
     return this.dialect.isWatching;
-  }
-
-  override call(
-    tool: string,
-    args: JsonObject,
-    call: CallIdentity,
-    options: Omit<RequestOptions, "call">,
-  ): Promise<Answer> {
-    const timeoutMs = Math.min(options.timeoutMs, this.#dependencies.timeoutMs ?? options.timeoutMs);
-    return super.call(tool, args, call, { ...options, timeoutMs });
   }
 
   override ready(info: DeviceInfo, listing: Listing): void {

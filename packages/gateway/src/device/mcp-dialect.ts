@@ -77,6 +77,8 @@ export class McpDialect implements Dialect {
   #running: RunningCall | undefined;
   #client: Client | undefined;
   #connection: McpConnection | undefined;
+  /** A connection whose server has not introduced itself yet. */
+  #opening: McpConnection | undefined;
   /** Tells a newer server that the caller answers no questions. */
   #noCapabilities: JsonObject = {};
   #mcp: McpCapabilities | undefined;
@@ -164,8 +166,10 @@ export class McpDialect implements Dialect {
   ended(): void {
     if (this.#running !== undefined) this.#over(this.#running);
     this.#watch?.stop();
-    void this.#connection?.close();
-    this.#connection?.onclose?.();
+    for (const connection of [this.#connection, this.#opening]) {
+      void connection?.close();
+      connection?.onclose?.();
+    }
   }
 
   /** Opens a new session of a server that has forgotten its own. Several requests may notice it. */
@@ -261,7 +265,8 @@ export class McpDialect implements Dialect {
     } catch (error) {
       // The next connection uses the other mode: some servers exit when they are probed for the newer era.
       era.probe = !era.probe;
-      this.#link.setupFailed(error);
+      // The end of a process or connection is reported by itself.
+      if (!this.session.isClosed) this.#link.setupFailed(error);
     }
   }
 
@@ -272,7 +277,7 @@ export class McpDialect implements Dialect {
       void old?.close();
       this.#relist(client);
     } catch (error) {
-      this.#link.setupFailed(error);
+      if (!this.session.isClosed) this.#link.setupFailed(error);
     }
   }
 
@@ -291,7 +296,9 @@ export class McpDialect implements Dialect {
       this.#questions.ask({ method, params }, this.#running, mcpReq.signal);
     client.fallbackNotificationHandler = async ({ method, params }) => this.#notified(client, method, params);
     const connection = this.#link.open(sdk);
+    this.#opening = connection;
     await client.connect(connection, { timeout: this.#link.startMs ?? stepTimeoutMs });
+    this.#opening = undefined;
     // Set together and without a wait before them, so that a request never gets the id of the other connection.
     this.#connection = connection;
     this.#client = client;

@@ -1,7 +1,7 @@
 /** Changes of devices by people and by provisioning: aliases, tags, transports, credentials, deletion. */
 import type { DeviceChange, DeviceDetail } from "@tendon/protocol";
 import { type Principal, requireScope } from "../access/access.ts";
-import type { TendonError } from "../errors.ts";
+import { TendonError } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import type { CredentialPair } from "./credential-pair.ts";
 import type { DevicePersistence } from "./device-persistence.ts";
@@ -22,6 +22,8 @@ export interface DeviceAdminDependencies {
   readonly cancelCalls: (id: string) => Promise<void>;
   /** Removes what other modules store about a device. */
   readonly forgetDevice: (id: string) => void;
+  /** Whether the configuration of this node has a program with this alias. */
+  readonly isProgramHere: (id: string) => boolean;
 }
 
 export class DeviceAdmin {
@@ -112,11 +114,25 @@ export class DeviceAdmin {
   async remove(principal: Principal, reference: string): Promise<void> {
     const record = this.#dependencies.devices.require(principal, reference);
     requireScope(principal, "admin");
-    if (record.kind === "process") refuseProgram(record);
+    if (record.kind === "process") this.#refuseRunning(record);
     await this.#dependencies.store.ping();
     // First, because clients do not get events of a device that is gone.
     await this.#dependencies.cancelCalls(record.id);
     await this.#forget(record.id);
+  }
+
+  /** A program that no configuration has is a record like any other. */
+  #refuseRunning(record: DeviceRecord): void {
+    if (this.#dependencies.isProgramHere(record.id))
+      throw new TendonError(
+        "conflict",
+        "this device is a program from the configuration; remove it from tendon.yaml, restart the gateway, then delete it",
+      );
+    if (record.handle !== undefined)
+      throw new TendonError(
+        "conflict",
+        "this device is a program that another node runs; remove it from the tendon.yaml of that node",
+      );
   }
 
   #forget(id: string): Promise<void> {

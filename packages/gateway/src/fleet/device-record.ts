@@ -13,6 +13,8 @@ import { vitalsOf } from "./vitals.ts";
 
 /** One device, connected or not. */
 export class DeviceRecord {
+  /** The default deadline of calls to this device; `undefined`: that of all devices. */
+  callTimeoutMs: number | undefined;
   readonly id: string;
   readonly kind: DeviceSession["kind"];
   readonly catalogue = new Catalogue();

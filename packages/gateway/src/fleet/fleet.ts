@@ -82,6 +82,8 @@ export class Fleet {
   readonly #persistence: DevicePersistence;
   #remote: RemoteDevices | undefined;
   readonly #sessionFinder: SessionFinder;
+  /** The programs of the configuration. */
+  readonly #programs = new Set<string>();
 
   private constructor(dependencies: FleetDependencies) {
     this.#dependencies = dependencies;
@@ -158,6 +160,7 @@ export class Fleet {
       replicas: this.replicas,
       cancelCalls: dependencies.cancelCalls,
       forgetDevice: dependencies.forgetDevice,
+      isProgramHere: (id) => this.#programs.has(id),
     });
   }
 
@@ -301,7 +304,8 @@ export class Fleet {
   }
 
   /** Adds a device of the configuration before it connects. */
-  expect(id: string, kind: DeviceSession["kind"]): void {
-    this.devices.recordOf(id, kind);
+  expect(id: string, kind: DeviceSession["kind"], callTimeoutMs?: number): void {
+    this.devices.recordOf(id, kind).callTimeoutMs = callTimeoutMs;
+    if (kind === "process") this.#programs.add(id);
   }
 }

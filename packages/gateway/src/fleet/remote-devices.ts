@@ -166,7 +166,7 @@ export class RemoteDevices {
       if (known !== undefined && known.revision < revision) this.#drop(device, "the device disconnected");
       // The other nodes removed the claim because this node was frozen or cut off for a while.
       const claim = this.#claims.get(device);
-      if (claim?.revision !== undefined && claim.revision < revision) this.#track(this.#writeClaim(claim));
+      if (claim?.revision !== undefined && claim.revision < revision) this.#track(this.#claimRemoved(claim));
       return;
     }
     if (placed.claim.instance === this.#dependencies.cluster.instance) {
@@ -267,6 +267,16 @@ export class RemoteDevices {
         await this.#claimAgain(claim);
     };
     await Promise.all(Array.from({ length: parallelClaims }, worker));
+  }
+
+  /** The device may have moved to another node meanwhile, whose claim this node has not read yet. */
+  async #claimRemoved(claim: LocalClaim): Promise<void> {
+    const { cluster, clock } = this.#dependencies;
+    try {
+      await this.#claimAgain(claim);
+    } catch {
+      if (cluster.connected) clock.after(retryMs, () => this.#track(this.#claimRemoved(claim)));
+    }
   }
 
   async #claimAgain(claim: LocalClaim): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * MCP servers over HTTP as devices: those of the configuration, and those that people add. In a cluster one node holds
- * each, and another takes over when that node has stopped; the epoch of a claim tells which node was last.
+ * each, and another takes over when that node has stopped.
  */
 import type { HttpDeviceRequest } from "@tendon/protocol";
 import { limits } from "@tendon/protocol";
@@ -11,14 +11,14 @@ import { HttpDevice } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
 import type { Events } from "../events/events.ts";
 import { headersProblem, serverAddressProblem } from "../server-headers.ts";
-import type { Store, StoredHttpDevice } from "../store/store.ts";
+import type { HeldLeases, Store, StoredHttpDevice } from "../store/store.ts";
 
 interface Seals {
   seal(device: string, value: Buffer): string;
   open(device: string, text: string): Buffer | undefined;
 }
 
-type DeviceParts = Omit<ConstructorParameters<typeof HttpDevice>[1], "onProblem">;
+type DeviceParts = Omit<ConstructorParameters<typeof HttpDevice>[1], "onProblem" | "mayConnect">;
 
 export interface HttpDevicesDependencies extends DeviceParts {
   readonly clock: Clock;
@@ -27,12 +27,11 @@ export interface HttpDevicesDependencies extends DeviceParts {
   readonly seals: Seals;
   /** The servers of the configuration, with the headers of their files. */
   readonly configured: readonly (HttpDeviceEntry & { readonly headers: Readonly<Record<string, string>> })[];
-  /** The id of this run of the gateway. */
-  readonly run: string;
-  /** Whether another run still holds its devices; `undefined` without a cluster. */
-  readonly isAlive: ((run: string) => boolean) | undefined;
-  /** Adds the record of the device before it connects. */
-  readonly expect: (id: string) => void;
+  readonly leases: HeldLeases;
+  /** Whether other nodes may hold devices, too. */
+  readonly isShared: boolean;
+  /** Adds the record of the device before it connects, on every node, with the default deadline of its calls. */
+  readonly expect: (id: string, timeoutMs: number | undefined) => void;
   /** Whether no device has this id or alias. */
   readonly isFree: (alias: string) => boolean;
 }
@@ -40,12 +39,6 @@ export interface HttpDevicesDependencies extends DeviceParts {
 interface Server {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly timeoutMs: number | undefined;
-}
-
-interface Held {
-  readonly device: HttpDevice;
-  readonly epoch: number;
 }
 
 /** What people see of a server beside the device: never its headers or the rest of its address. */
@@ -57,11 +50,12 @@ export interface ServerView {
 
 /** With the time until a dead node is noticed, another one takes over within 15 s. */
 const claimEveryMs = 3_000;
+const takenOver = "another node has taken the device over";
 
 export class HttpDevices {
   readonly #dependencies: HttpDevicesDependencies;
-  readonly #configured: ReadonlyMap<string, Server>;
-  readonly #held = new Map<string, Held>();
+  readonly #configured: ReadonlyMap<string, Server & { readonly timeoutMs: number | undefined }>;
+  readonly #held = new Map<string, HttpDevice>();
   readonly #timer: Timer | undefined;
   /** Changes run one after the other. */
   #changing: Promise<void> = Promise.resolve();
@@ -70,23 +64,23 @@ export class HttpDevices {
 
   private constructor(dependencies: HttpDevicesDependencies) {
     this.#dependencies = dependencies;
-    const { clock, configured, isAlive } = dependencies;
+    const { clock, configured, isShared } = dependencies;
     this.#configured = new Map(
       configured.map(({ alias, url, headers, timeoutMs }) => [alias, { url, headers, timeoutMs }]),
     );
-    if (isAlive !== undefined) this.#timer = clock.every(claimEveryMs, () => void this.claimAll());
+    if (isShared) this.#timer = clock.every(claimEveryMs, () => void this.claimAll());
   }
 
   /** Connects in the background: a server that is away never delays the start. */
   static async open(dependencies: HttpDevicesDependencies): Promise<HttpDevices> {
     const devices = new HttpDevices(dependencies);
-    const { store, expect, clock, isAlive } = dependencies;
+    const { store, clock, isShared } = dependencies;
     const stored = new Set((await store.httpDevices.all()).map(({ id }) => id));
     for (const id of devices.#configured.keys())
       if (!stored.has(id)) await store.httpDevices.add(newRow(id, clock.now(), "the configuration"));
-    for (const id of [...devices.#configured.keys(), ...stored]) expect(id);
+    for (const row of await store.httpDevices.all()) devices.#expect(row);
     // A node of a cluster first has to learn which other nodes live.
-    if (isAlive === undefined) await devices.claimAll();
+    if (!isShared) await devices.claimAll();
     return devices;
   }
 
@@ -94,11 +88,10 @@ export class HttpDevices {
     this.#stopped = true;
     this.#timer?.cancel();
     await this.#changing;
-    const { store } = this.#dependencies;
     await Promise.all(
-      [...this.#held].map(async ([id, { device, epoch }]) => {
+      [...this.#held].map(async ([id, device]) => {
         await device.stop("the gateway is stopping");
-        await store.httpDevices.release(id, epoch).catch(() => undefined);
+        await this.#dependencies.leases.release(id);
       }),
     );
     this.#held.clear();
@@ -110,12 +103,12 @@ export class HttpDevices {
     void this.claimAll();
   }
 
-  /** Claims every server that no live node holds, and lets go of those that another node has claimed. */
+  /** Claims every server that no live node holds, and drops those that another node has claimed. */
   claimAll(): Promise<void> {
     return this.#serially(async () => {
       const rows = await this.#dependencies.store.httpDevices.all();
       const known = new Set(rows.map(({ id }) => id));
-      for (const id of this.#held.keys()) if (!known.has(id)) await this.#drop(id, "the device was deleted");
+      for (const id of this.#held.keys()) if (!known.has(id)) await this.#deleted(id);
       for (const row of rows) await this.#apply(row);
     }).catch(() => undefined);
   }
@@ -124,11 +117,8 @@ export class HttpDevices {
   reload(id: string): Promise<void> {
     return this.#serially(async () => {
       const row = await this.#dependencies.store.httpDevices.get(id);
-      if (row === undefined) await this.#drop(id, "the device was deleted");
-      else {
-        this.#dependencies.expect(id);
-        await this.#apply(row);
-      }
+      if (row === undefined) await this.#deleted(id);
+      else await this.#apply(row);
     });
   }
 
@@ -139,7 +129,7 @@ export class HttpDevices {
     if (address !== undefined) throw new TendonError("bad_request", `/url ${address}`);
     const problem = headersProblem(headers);
     if (problem !== undefined) throw new TendonError("bad_request", `/headers ${problem}`);
-    const { store, seals, clock, isFree, expect } = this.#dependencies;
+    const { store, seals, clock, isFree } = this.#dependencies;
     if (!isFree(alias) || this.#configured.has(alias)) throw aliasTaken(alias);
     const rows = await store.httpDevices.all();
     if (rows.length >= limits.httpDevices.max)
@@ -152,7 +142,6 @@ export class HttpDevices {
       timeoutMs,
     });
     if (!added) throw aliasTaken(alias);
-    expect(alias);
     await this.reload(alias);
     await this.#notifyOthers(alias);
   }
@@ -161,7 +150,10 @@ export class HttpDevices {
   async remove(principal: Principal, id: string): Promise<void> {
     requireScope(principal, "admin");
     if (this.#configured.has(id))
-      throw new TendonError("conflict", "this device is in the configuration; remove it from tendon.yaml");
+      throw new TendonError(
+        "conflict",
+        "this device is in the configuration; remove it from tendon.yaml, restart the gateway, then delete it",
+      );
     await this.#dependencies.store.httpDevices.remove(id);
     await this.reload(id);
     await this.#notifyOthers(id);
@@ -186,41 +178,55 @@ export class HttpDevices {
     return done;
   }
 
+  #expect({ id, timeoutMs }: StoredHttpDevice): void {
+    this.#dependencies.expect(id, this.#configured.get(id)?.timeoutMs ?? timeoutMs);
+  }
+
   async #apply(row: StoredHttpDevice): Promise<void> {
-    const { run, isAlive, store } = this.#dependencies;
-    const held = this.#held.get(row.id);
-    if (held !== undefined) {
-      if (row.epoch !== held.epoch) await this.#drop(row.id, "another node has taken the device over");
-      return;
-    }
+    const { leases, store } = this.#dependencies;
+    this.#expect(row);
     const server = this.#serverOf(row);
     if (server === undefined) return;
-    if (row.owner !== undefined && row.owner !== run && isAlive?.(row.owner) === true) return;
-    const epoch = await store.httpDevices.claim(row.id, row.epoch, run);
-    if (epoch === undefined) return;
+    const holding = await leases.check(row.id, row);
+    if (holding !== "held") await this.#drop(row.id, takenOver);
+    if (holding !== "held" || this.#held.has(row.id)) return;
     if (row.problem !== undefined) await store.httpDevices.setProblem(row.id, undefined);
     const device = new HttpDevice(
       { alias: row.id, ...server },
       {
         ...this.#dependencies,
         onProblem: (problem) => void store.httpDevices.setProblem(row.id, problem).catch(() => undefined),
+        mayConnect: () => this.#stillHolds(row.id),
       },
     );
-    this.#held.set(row.id, { device, epoch });
+    this.#held.set(row.id, device);
     device.start();
   }
 
+  /** Without the database a node keeps what it holds. */
+  async #stillHolds(id: string): Promise<boolean> {
+    const holding = await this.#dependencies.leases.check(id).catch(() => "held" as const);
+    if (holding === "held") return true;
+    void this.#serially(() => this.#drop(id, takenOver)).catch(() => undefined);
+    return false;
+  }
+
+  async #deleted(id: string): Promise<void> {
+    this.#dependencies.leases.forget(id);
+    await this.#drop(id, "the device was deleted");
+  }
+
   async #drop(id: string, reason: string): Promise<void> {
-    const held = this.#held.get(id);
+    const device = this.#held.get(id);
     this.#held.delete(id);
-    await held?.device.stop(reason);
+    await device?.stop(reason);
   }
 
   /** `undefined` for a server that is no longer in the configuration, or whose headers cannot be read. */
-  #serverOf({ id, url, headers, timeoutMs }: StoredHttpDevice): Server | undefined {
+  #serverOf({ id, url, headers }: StoredHttpDevice): Server | undefined {
     const configured = this.#configured.get(id);
     if (configured !== undefined || url === undefined) return configured;
-    if (headers === undefined) return { url, headers: {}, timeoutMs };
+    if (headers === undefined) return { url, headers: {} };
     const opened = this.#dependencies.seals.open(id, headers);
     if (opened === undefined) {
       const problem =
@@ -228,7 +234,7 @@ export class HttpDevices {
       void this.#dependencies.store.httpDevices.setProblem(id, problem).catch(() => undefined);
       return undefined;
     }
-    return { url, headers: JSON.parse(opened.toString()) as Record<string, string>, timeoutMs };
+    return { url, headers: JSON.parse(opened.toString()) as Record<string, string> };
   }
 }
 

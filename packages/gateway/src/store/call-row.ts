@@ -1,6 +1,7 @@
+import type { CallAsker } from "@tendon/protocol";
 import { TendonError } from "../errors.ts";
 import { BulkStatement, repeated } from "./bulk-statement.ts";
-import { type Bound, fromJson, optional } from "./codec.ts";
+import { type Bound, fromJson, optional, toJson } from "./codec.ts";
 import type { CallsTable } from "./tables.ts";
 
 /** One row of the history. */
@@ -24,6 +25,8 @@ export interface CallRecord {
   readonly node: string | undefined;
   /** The number of its `call.finished` event in that node's stream. The event is not stored separately. */
   readonly event: number | undefined;
+  /** What a voice agent says about the board that it talks with. */
+  readonly asker: CallAsker | undefined;
 }
 
 /** The position of a row in the history. */
@@ -67,6 +70,7 @@ export const callColumns: Omit<CallsTable, "seq" | "earlier"> = {
   approval: null,
   node: null,
   event: null,
+  asker: null,
 };
 
 /** A call's values, in the order of the columns above. */
@@ -85,6 +89,7 @@ export function bindCall(call: CallRecord, into: Bound[]): void {
     call.approval ?? null,
     call.node ?? null,
     call.event ?? null,
+    call.asker === undefined ? null : toJson(call.asker),
   );
 }
 
@@ -116,6 +121,7 @@ export function readCall(row: Omit<CallsTable, "seq" | "earlier">): CallRecord {
     approval: optional(row.approval),
     node: optional(row.node),
     event: optional(row.event),
+    asker: row.asker === null ? undefined : fromJson<CallAsker>(row.asker),
   };
 }
 

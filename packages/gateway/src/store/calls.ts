@@ -1,4 +1,4 @@
-import { automaticPrefix, limits } from "@tendon/protocol";
+import { automaticPrefix, type CallAsker, limits } from "@tendon/protocol";
 import { type ExpressionBuilder, type SelectQueryBuilder, sql } from "kysely";
 import { timeOfCallId } from "../call-ids.ts";
 import type { Buffers } from "./buffers.ts";
@@ -14,7 +14,7 @@ import {
   type Step,
   writeCursor,
 } from "./call-row.ts";
-import { toJson } from "./codec.ts";
+import { fromJson, toJson } from "./codec.ts";
 import { atomically, type Database, type Engine, yieldToEventLoop } from "./engine.ts";
 import { noteForgotten } from "./forgotten-events.ts";
 import type { Tables } from "./tables.ts";
@@ -189,22 +189,43 @@ export class Calls {
 
   /** Deletes all calls of a device, in steps. Events of other devices can still be resumed. */
   async removeOf(device: string): Promise<void> {
+    await this.#inSteps(async (tx, from, end) => {
+      const deleted = await tx
+        .deleteFrom("tendon_calls")
+        .where("device", "=", device)
+        .where("seq", ">=", from)
+        .where("seq", "<", end)
+        .returningAll()
+        .execute();
+      await this.#chain?.removed(tx, deleted);
+    });
+  }
+
+  /** Clears the askers that match, in steps. The calls stay. */
+  async eraseAskers(matches: (asker: CallAsker) => boolean): Promise<void> {
+    await this.#inSteps(async (tx, from, end) => {
+      const rows = await tx
+        .selectFrom("tendon_calls")
+        .select(["seq", "asker"])
+        .where("asker", "is not", null)
+        .where("seq", ">=", from)
+        .where("seq", "<", end)
+        .execute();
+      const found = rows.filter(({ asker }) => asker !== null && matches(fromJson<CallAsker>(asker)));
+      for (const { seq } of found)
+        await tx.updateTable("tendon_calls").set({ asker: null }).where("seq", "=", seq).execute();
+    });
+  }
+
+  /** Runs a change of the whole history as bounded transactions, each for the numbers from `from` to before `end`. */
+  async #inSteps(change: (tx: Database, from: number, end: number) => Promise<void>): Promise<void> {
     await this.#buffer.flush();
     const { first, last } = await this.#db
       .selectFrom("tendon_calls")
       .select((eb) => [eb.fn.min("seq").as("first"), eb.fn.max("seq").as("last")])
       .executeTakeFirstOrThrow();
     for (let from = Number(first ?? 0); from <= Number(last ?? -1); from += removalRows) {
-      await atomically(this.#db, async (tx) => {
-        const deleted = await tx
-          .deleteFrom("tendon_calls")
-          .where("device", "=", device)
-          .where("seq", ">=", from)
-          .where("seq", "<", from + removalRows)
-          .returningAll()
-          .execute();
-        await this.#chain?.removed(tx, deleted);
-      });
+      await atomically(this.#db, async (tx) => await change(tx, from, from + removalRows));
       await yieldToEventLoop();
     }
   }

@@ -1,5 +1,6 @@
 import { identifier, optional } from "./codec.ts";
 import type { Database } from "./engine.ts";
+import { RowLeases } from "./leases.ts";
 import type { HttpDevicesTable } from "./tables.ts";
 
 export interface StoredHttpDevice {
@@ -19,10 +20,12 @@ export interface StoredHttpDevice {
 }
 
 export class HttpDevices {
+  readonly leases: RowLeases;
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
+    this.leases = new RowLeases(db, "tendon_http_devices");
   }
 
   async all(): Promise<StoredHttpDevice[]> {
@@ -56,27 +59,6 @@ export class HttpDevices {
       .onConflict((conflict) => conflict.column("id").doNothing())
       .executeTakeFirst();
     return (numInsertedOrUpdatedRows ?? 0n) > 0n;
-  }
-
-  /** Takes the device over. Returns the new epoch; `undefined` if another node was faster. */
-  async claim(id: string, epoch: number, owner: string): Promise<number | undefined> {
-    const row = await this.#db
-      .updateTable("tendon_http_devices")
-      .set({ owner, epoch: epoch + 1 })
-      .where("id", "=", id)
-      .where("epoch", "=", epoch)
-      .returning("epoch")
-      .executeTakeFirst();
-    return row?.epoch;
-  }
-
-  async release(id: string, epoch: number): Promise<void> {
-    await this.#db
-      .updateTable("tendon_http_devices")
-      .set({ owner: null })
-      .where("id", "=", id)
-      .where("epoch", "=", epoch)
-      .execute();
   }
 
   async setProblem(id: string, problem: string | undefined): Promise<void> {

@@ -13,6 +13,7 @@ import type { Engine } from "./engine.ts";
 import { Health, type OnProblem } from "./health.ts";
 import { HttpDevices } from "./http-devices.ts";
 import { Jobs } from "./jobs.ts";
+import { SettingLeases, type StoredLeases } from "./leases.ts";
 import { Presence } from "./presence.ts";
 import { Prober } from "./prober.ts";
 import { QueuedCalls } from "./queued-calls.ts";
@@ -140,6 +141,11 @@ export class Store implements StoreTransaction {
       clock,
       onProblem,
     );
+  }
+
+  /** Leases without a table of their own, as settings with this prefix. */
+  leases(prefix: string): StoredLeases {
+    return new SettingLeases(this.settings, prefix);
   }
 
   get state(): StoreState {

@@ -3,9 +3,10 @@
  * anything is sent, then `ended` with its outcome, and `finished` once the history has it. Every change of a state
  * names the state before it, so that of two nodes only one changes it.
  */
+import type { JsonObject } from "@tendon/protocol";
 import { CompiledQuery, sql, type UpdateResult } from "kysely";
 import { BulkStatement, repeated } from "./bulk-statement.ts";
-import { identifier, toJson } from "./codec.ts";
+import { fromJson, identifier, toJson } from "./codec.ts";
 import { atomically, type Database } from "./engine.ts";
 import {
   type Added,
@@ -262,6 +263,27 @@ export class QueuedCalls {
       .select(["id", "device", "principal_name as principal"])
       .where("state", "in", ["queued", "running"])
       .execute();
+  }
+
+  /** Changes the details of all calls whose details contain this text; `undefined` leaves them as they are. */
+  async changeDetails(
+    containing: string,
+    change: (details: JsonObject) => JsonObject | undefined,
+  ): Promise<void> {
+    const rows = await this.#db
+      .selectFrom("tendon_queued_calls")
+      .select(["seq", "details"])
+      .where(sql<boolean>`replace(details, ${containing}, '') <> details`)
+      .execute();
+    for (const { seq, details } of rows) {
+      const changed = change(fromJson<JsonObject>(details));
+      if (changed === undefined) continue;
+      await this.#db
+        .updateTable("tendon_queued_calls")
+        .set({ details: toJson(changed) })
+        .where("seq", "=", seq)
+        .execute();
+    }
   }
 
   async removeOf(device: string): Promise<void> {

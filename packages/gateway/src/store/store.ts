@@ -17,6 +17,7 @@ export type { FirmwareImage } from "./firmware-images.ts";
 export type { FirmwareUpdate, UpdateCounts } from "./firmware-updates.ts";
 export { type LockedFolder, lockDataFolder } from "./folder-lock.ts";
 export type { StoreProblem } from "./health.ts";
+export { HeldLeases } from "./held-leases.ts";
 export type { StoredHttpDevice } from "./http-devices.ts";
 export type { IdempotencyRecord } from "./idempotency-records.ts";
 export type { ImportFilter, ListedImport } from "./import-list.ts";

@@ -258,6 +258,8 @@ export interface CallsTable {
   node: string | null;
   /** The number of its `call.finished` event in the node's stream. */
   event: number | null;
+  /** As JSON. */
+  asker: string | null;
   /** The device's call before it; SQLite only. */
   earlier: Generated<number | null>;
 }

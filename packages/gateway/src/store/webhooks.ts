@@ -1,5 +1,6 @@
 import { flag, fromJson, identifier, optional, toJson } from "./codec.ts";
 import type { Database } from "./engine.ts";
+import { RowLeases } from "./leases.ts";
 import type { WebhooksTable } from "./tables.ts";
 
 export interface StoredWebhook {
@@ -52,10 +53,12 @@ export type ReceiverState = Pick<
 >;
 
 export class Webhooks {
+  readonly leases: RowLeases;
   readonly #db: Database;
 
   constructor(db: Database) {
     this.#db = db;
+    this.leases = new RowLeases(db, "tendon_webhooks");
   }
 
   async all(): Promise<StoredWebhook[]> {
@@ -123,27 +126,6 @@ export class Webhooks {
       .where("enabled", "=", 1)
       .executeTakeFirst();
     return numUpdatedRows > 0n;
-  }
-
-  /** Takes the webhook over. Returns the new epoch; `undefined` if another node was faster. */
-  async claim(id: string, epoch: number, owner: string): Promise<number | undefined> {
-    const row = await this.#db
-      .updateTable("tendon_webhooks")
-      .set({ owner, epoch: epoch + 1 })
-      .where("id", "=", id)
-      .where("epoch", "=", epoch)
-      .returning("epoch")
-      .executeTakeFirst();
-    return row?.epoch;
-  }
-
-  async release(id: string, epoch: number): Promise<void> {
-    await this.#db
-      .updateTable("tendon_webhooks")
-      .set({ owner: null })
-      .where("id", "=", id)
-      .where("epoch", "=", epoch)
-      .execute();
   }
 
   /** Removes the webhook and its deliveries. */

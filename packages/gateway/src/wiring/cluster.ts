@@ -167,7 +167,7 @@ async function applyBroadcast(parts: ClusterParts, broadcast: Broadcast): Promis
       await parts.services.fleet.replicas.applyDeletion(broadcast.id);
       return;
     case "history_gone":
-      await parts.erasure.here(broadcast.device);
+      await parts.erasure.here(broadcast);
       return;
     case "session":
       parts.sessions.applyOpened(broadcast);

@@ -25,6 +25,7 @@ import { messageOf, StartError } from "../errors.ts";
 import { HttpDevices } from "../http-devices/http-devices.ts";
 import { FlooderRefused, type Flooders } from "../intake.ts";
 import { SealedKeys } from "../provisioning/provisioning.ts";
+import { HeldLeases } from "../store/store.ts";
 import type { Foundation, Started } from "./foundation.ts";
 import type { Modules } from "./modules.ts";
 
@@ -94,9 +95,13 @@ export async function openDeviceConnections(
     random: Math.random,
     seals: new SealedKeys(deviceSecret, "tendon headers of servers"),
     configured: config.devices.http.map((entry) => ({ ...entry, headers: readHeaders(entry) })),
-    run,
-    isAlive: cluster && ((other) => cluster.cluster.members.isAlive(other)),
-    expect: (id) => fleet.expect(id, "http"),
+    leases: new HeldLeases(
+      store.httpDevices.leases,
+      run,
+      cluster && ((other) => cluster.cluster.members.isAlive(other)),
+    ),
+    isShared: cluster !== undefined,
+    expect: (id, timeoutMs) => fleet.expect(id, "http", timeoutMs),
     isFree: (alias) => fleet.devices.get(alias) === undefined && fleet.devices.names.isFree(alias, alias),
   });
   const stopPrograms = async () => {

@@ -4,6 +4,7 @@ import { Endpoints, type Services } from "../agent/agent.ts";
 import type { Config } from "../config/config.ts";
 import { EndpointSession, type FrameLog } from "../device/device.ts";
 import type { OpenedProvisioning } from "../provisioning/provisioning.ts";
+import { HeldLeases } from "../store/store.ts";
 import type { Foundation } from "./foundation.ts";
 import { ProviderNames } from "./provider-names.ts";
 
@@ -23,6 +24,7 @@ export function openEndpoints(wiring: EndpointsWiring, hub: Dependencies["hub"])
   const { config, foundation, services, tokens, authentication } = wiring;
   const { fleet } = services;
   const { clock, events, endpointEvents, store } = foundation;
+  const cluster = foundation.cluster?.cluster;
   const isFree = (id: string) => fleet.devices.get(fleet.idOf(id)) === undefined;
   const names = new ProviderNames(store.settings, isFree);
   return new Endpoints({
@@ -52,9 +54,12 @@ export function openEndpoints(wiring: EndpointsWiring, hub: Dependencies["hub"])
         deviceFor: (serverName) => names.deviceFor(token, serverName),
       }),
     secret: foundation.deviceSecret,
-    run: foundation.run,
-    leases: foundation.store.settings,
-    cluster: foundation.cluster?.cluster,
+    leases: new HeldLeases(
+      store.leases("endpoint_lease:"),
+      foundation.run,
+      cluster && ((other) => cluster.members.isAlive(other)),
+    ),
+    cluster,
   });
 }
 

@@ -17,6 +17,7 @@ import {
   type Webhooks,
 } from "../agent/agent.ts";
 import type { Audit } from "../audit/audit.ts";
+import type { ErasedDevice } from "../calls/calls.ts";
 import type { Config } from "../config/config.ts";
 import { CloseGrace, type FrameLog, type WebSocketDevices } from "../device/device.ts";
 import { TendonError } from "../errors.ts";
@@ -54,7 +55,7 @@ export interface RouteDependencies {
   readonly settings: readonly SettingView[];
   readonly command: string;
   readonly homeAssistant: () => HomeAssistantView;
-  readonly eraseHistory: (device: string) => Promise<void>;
+  readonly eraseHistory: (erased: ErasedDevice) => Promise<void>;
   readonly startDemoDevice: (() => Promise<string>) | undefined;
   readonly reportFault: (error: unknown) => void;
   readonly shutdown: () => { readonly stopping: boolean; readonly rejecting: boolean };

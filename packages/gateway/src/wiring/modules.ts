@@ -9,6 +9,7 @@ import type { Config } from "../config/config.ts";
 import { Liveness } from "../device/device.ts";
 import { type OpenedFirmware, openFirmware } from "../firmware/firmware.ts";
 import { type OpenedProvisioning, openProvisioning, SealedKeys } from "../provisioning/provisioning.ts";
+import { HeldLeases } from "../store/store.ts";
 import { type OpenedVision, openVision } from "../vision/vision.ts";
 import { type OpenedVoice, openVoice } from "../voice/voice.ts";
 import type { Foundation, Started } from "./foundation.ts";
@@ -111,8 +112,12 @@ export async function openModules(
     ...base,
     settings: config.webhooks,
     seals: new SealedKeys(deviceSecret, "tendon webhook secrets"),
-    run,
-    isAlive: cluster && ((other) => cluster.members.isAlive(other)),
+    leases: new HeldLeases(
+      store.webhooks.leases,
+      run,
+      cluster && ((other) => cluster.members.isAlive(other)),
+    ),
+    isShared: cluster !== undefined,
     idOf: (reference) => fleet.idOf(reference),
     isKnown: (device) => fleet.devices.get(device) !== undefined,
     tagsOf: (device) => fleet.tagsOf(device),

@@ -10,7 +10,12 @@ describe.each(kinds)("the call history in %s", (kind) => {
 
   it("is accepted at once, written within 100 ms, and not lost in a clean stop", async () => {
     const { store, clock, place } = await databases.open();
-    const full = call(1, { arguments: { text: "a\u0000b 🦾" }, approval: "approval-1", node: "n1" });
+    const full = call(1, {
+      arguments: { text: "a\u0000b 🦾" },
+      approval: "approval-1",
+      node: "n1",
+      asker: { serialNumber: "a\u0000b" },
+    });
     store.calls.append(full);
     store.calls.append(call(2));
     expect(store.state.waitingRows).toBe(2);

@@ -69,6 +69,7 @@ export function call(number: number, more: Partial<CallRecord> = {}): CallRecord
     approval: undefined,
     node: undefined,
     event: undefined,
+    asker: undefined,
     ...more,
   };
 }

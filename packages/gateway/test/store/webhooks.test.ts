@@ -50,7 +50,7 @@ function gapOf({ from, to, count }: Gap): string {
 /** A webhook that this test owns, with these events. */
 async function owned(store: Store, ...deliveries: NewDelivery[]) {
   await store.webhooks.add(webhook());
-  const epoch = (await store.webhooks.claim(id, 0, "here")) ?? 0;
+  const epoch = (await store.webhooks.leases.claim(id, { owner: undefined, epoch: 0 }, "here")) ?? 0;
   expect(await store.webhookDeliveries.record({ id, epoch }, position, deliveries)).toBe(true);
   return { id, epoch };
 }
@@ -80,8 +80,8 @@ describe.each(kinds)("webhooks in %s", (kind) => {
     const { store } = await databases.open();
     const claim = await owned(store, delivery(1));
     expect(await store.webhooks.get(id)).toEqual({ ...webhook(), ...position, owner: "here", epoch: 1 });
-    expect(await store.webhooks.claim(id, 0, "there")).toBeUndefined();
-    expect(await store.webhooks.claim(id, 1, "there")).toBe(2);
+    expect(await store.webhooks.leases.claim(id, { owner: undefined, epoch: 0 }, "there")).toBeUndefined();
+    expect(await store.webhooks.leases.claim(id, { owner: "here", epoch: 1 }, "there")).toBe(2);
     // The writes of the former owner are rejected as a whole.
     expect(await store.webhookDeliveries.record(claim, position, [delivery(2)])).toBe(false);
     expect(await finish(store, claim, 1)).toBe(false);

@@ -115,6 +115,19 @@ const Preview = Type.Object(
   { description: "Arguments and answer in short, only for recent calls and if requested" },
 );
 
+const CallAsker = Type.Object(
+  {
+    device: Type.Optional(
+      Type.String({ description: "The device of this gateway that has the serial number" }),
+    ),
+    serialNumber: Type.Optional(Type.String()),
+    clientId: Type.Optional(Type.String({ description: "Its first characters only: it is a secret" })),
+    agentId: Type.Optional(Type.String()),
+  },
+  { description: "What a voice agent says about the board that it talks with" },
+);
+export type CallAsker = Static<typeof CallAsker>;
+
 const PastCall = Type.Object({
   callId: Type.String(),
   at: Type.String({ format: "date-time", description: "When it ended, successfully or not" }),
@@ -138,6 +151,7 @@ const PastCall = Type.Object({
       description: "The id of its approval, or `elicited` if the person at the client allowed it",
     }),
   ),
+  asker: Type.Optional(CallAsker),
   preview: Type.Optional(Preview),
 });
 
@@ -157,6 +171,7 @@ const QueuedCall = Type.Object(
     expiresAt: Time,
     supersedeKey: Type.Optional(Type.String()),
     job: Type.Optional(Type.String({ description: "The job that it belongs to" })),
+    asker: Type.Optional(CallAsker),
     preview: Type.Optional(Preview),
   },
   { $id: "QueuedCall" },
@@ -179,19 +194,7 @@ export const CallOrigin = Type.Object({
   ),
   automatic: Type.Optional(Type.Boolean({ description: "An open console page made the call automatically" })),
   request: Type.Optional(Type.String({ description: "The console page's own id of its request" })),
-  asker: Type.Optional(
-    Type.Object(
-      {
-        device: Type.Optional(
-          Type.String({ description: "The device of this gateway that has the serial number" }),
-        ),
-        serialNumber: Type.Optional(Type.String()),
-        clientId: Type.Optional(Type.String({ description: "Its first characters only: it is a secret" })),
-        agentId: Type.Optional(Type.String()),
-      },
-      { description: "What a voice agent says about the board that it talks with" },
-    ),
-  ),
+  asker: Type.Optional(CallAsker),
 });
 export type CallOrigin = Static<typeof CallOrigin>;
 
@@ -215,7 +218,7 @@ const RunningCall = Type.Object(
 export const RunningCalls = Type.Object({ calls: Type.Array(RunningCall) });
 export type RunningCalls = Static<typeof RunningCalls>;
 
-const { preview: _preview, ...pastCall } = PastCall.properties;
+const { preview: _preview, asker: _asker, ...pastCall } = PastCall.properties;
 
 /** The trace of one call. Fields that only the memory keeps are null once they are dropped. */
 export const CallTrace = Type.Object(

@@ -19,7 +19,8 @@ export const HttpDeviceRequest = Type.Object(
       Type.Integer({
         minimum: 1,
         maximum: limits.callTimeoutMs.max,
-        description: "Maximum time of one call, in ms; a caller's shorter deadline applies",
+        description:
+          "Default deadline of a call to this device, in ms, instead of `calls.timeoutMs`; a caller may name its own",
       }),
     ),
   },

@@ -1,7 +1,5 @@
 /** What a voice agent says about the board that it talks with: fields of vendors in `params` and in `_meta` [END-3]. */
-import { type CallOrigin, cleanLine, isObject, type JsonObject } from "@tendon/protocol";
-
-export type Asker = NonNullable<CallOrigin["asker"]>;
+import { type CallAsker, cleanLine, isObject, type JsonObject } from "@tendon/protocol";
 
 const maxLength = 64;
 const shownOfClientId = 8;
@@ -10,7 +8,7 @@ const vendorKeys = new Set(["clientId", "serialNumber", "agentId"]);
 export function askerIn(
   params: JsonObject,
   deviceOfSerial: (serial: string) => string | undefined,
-): Asker | undefined {
+): CallAsker | undefined {
   const meta = isObject(params["_meta"]) ? params["_meta"] : {};
   const serialNumber = textOf(params["serialNumber"] ?? meta["serialNumber"]);
   const clientId = textOf(params["clientId"] ?? meta["clientId"]);

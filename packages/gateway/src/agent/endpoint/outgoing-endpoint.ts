@@ -24,6 +24,8 @@ export interface OutgoingDependencies {
   readonly hub: () => Promise<Hub>;
   readonly spend: (principal: Principal) => void;
   readonly deviceOfSerial: (principal: Principal, serial: string) => string | undefined;
+  /** Asked before it connects. A node that was frozen must not disturb the one that took over. */
+  readonly mayConnect: (id: string) => Promise<boolean>;
   /** The tools of a setting; `undefined` if it names an unknown device. */
   readonly selectionOf: (principal: Principal, view: string) => ViewSelection | undefined;
   /** Runs the work while fewer than a few others dial. */
@@ -178,6 +180,12 @@ export class OutgoingEndpoint {
     if (!hasScope(principal, "read")) {
       const detail = `the token \`${this.#settings.token}\` lacks the scope \`read\``;
       this.#enter({ kind: "waiting_for_token" }, detail);
+      return;
+    }
+    const mayConnect = await this.#dependencies.mayConnect(this.id);
+    if (!isCurrent()) return;
+    if (!mayConnect) {
+      this.stop();
       return;
     }
     this.#enter({ kind: "connecting" }, undefined);

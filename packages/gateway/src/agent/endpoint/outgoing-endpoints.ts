@@ -3,19 +3,18 @@
  * takes over when that one has stopped.
  */
 import { createHmac } from "node:crypto";
-import { type EndpointView, isObject } from "@tendon/protocol";
+import type { EndpointView } from "@tendon/protocol";
 import type { Timer } from "../../clock.ts";
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { OutgoingEndpoint as Settings } from "../../endpoint-settings.ts";
-import type { Store } from "../../store/store.ts";
+import type { HeldLeases } from "../../store/store.ts";
 import { type OutgoingDependencies, OutgoingEndpoint } from "./outgoing-endpoint.ts";
 
-export interface OutgoingEndpointsDependencies extends Omit<OutgoingDependencies, "dial"> {
+export interface OutgoingEndpointsDependencies extends Omit<OutgoingDependencies, "dial" | "mayConnect"> {
   readonly settings: readonly Settings[];
   /** The same on every node. */
   readonly secret: string;
-  readonly run: string;
-  readonly leases: Pick<Store["settings"], "getOrMake" | "exchange" | "remove">;
+  readonly leases: HeldLeases;
   readonly cluster: Cluster | undefined;
 }
 
@@ -35,7 +34,12 @@ export class OutgoingEndpoints {
   constructor(dependencies: OutgoingEndpointsDependencies) {
     this.#dependencies = dependencies;
     const { settings, secret } = dependencies;
-    const inner = { ...dependencies, dial: (work: () => Promise<void>) => this.#dial(work) };
+    const inner: OutgoingDependencies = {
+      ...dependencies,
+      dial: (work) => this.#dial(work),
+      // Without the database a node keeps what it holds.
+      mayConnect: (id) => this.#holds(id).catch(() => true),
+    };
     this.#endpoints = settings.map((each) => {
       const id = createHmac("sha256", secret).update(`endpoint ${each.url}`).digest("hex").slice(0, 12);
       return new OutgoingEndpoint(each, id, inner);
@@ -73,9 +77,7 @@ export class OutgoingEndpoints {
     await this.#checking;
     const held = this.#endpoints.filter(({ running }) => running);
     for (const endpoint of held) endpoint.stop();
-    if (this.#dependencies.cluster === undefined) return;
-    const { leases } = this.#dependencies;
-    await Promise.all(held.map(({ id }) => leases.remove(leaseOf(id)).catch(() => undefined)));
+    await Promise.all(held.map(({ id }) => this.#dependencies.leases.release(id)));
   }
 
   #check(): void {
@@ -90,14 +92,10 @@ export class OutgoingEndpoints {
     });
   }
 
+  /** A single node holds all, also while its database is away. */
   async #holds(id: string): Promise<boolean> {
-    const { cluster, leases, run } = this.#dependencies;
-    if (cluster === undefined) return true;
-    const key = leaseOf(id);
-    const lease = await leases.getOrMake(key, () => ({ owner: run }));
-    const owner = isObject(lease) ? String(lease["owner"]) : "";
-    if (owner === run) return true;
-    return !cluster.members.isAlive(owner) && (await leases.exchange(key, lease, { owner: run }));
+    const { cluster, leases } = this.#dependencies;
+    return cluster === undefined || (await leases.check(id)) === "held";
   }
 
   async #dial(work: () => Promise<void>): Promise<void> {
@@ -110,8 +108,4 @@ export class OutgoingEndpoints {
       this.#waiting.shift()?.();
     }
   }
-}
-
-function leaseOf(id: string): string {
-  return `endpoint_lease:${id}`;
 }

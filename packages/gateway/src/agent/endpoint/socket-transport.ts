@@ -4,11 +4,19 @@
  * exactly the id of the request.
  */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
-import { cleanLine, endpointLimits, isObject, type JsonObject, limits, parseJson } from "@tendon/protocol";
+import {
+  type CallAsker,
+  cleanLine,
+  endpointLimits,
+  isObject,
+  type JsonObject,
+  limits,
+  parseJson,
+} from "@tendon/protocol";
 import type { WebSocket } from "ws";
 import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
-import { type Asker, askerIn, plainParams } from "./asker.ts";
+import { askerIn, plainParams } from "./asker.ts";
 import { HourlyCount } from "./hourly-count.ts";
 import { voiceResult, voiceTools } from "./voice-answer.ts";
 
@@ -26,7 +34,7 @@ interface PendingRequest {
   /** As the peer sent it. */
   readonly id: unknown;
   readonly method: string;
-  readonly asker: Asker | undefined;
+  readonly asker: CallAsker | undefined;
   /** A page after the first. */
   readonly continued: boolean;
 }
@@ -75,7 +83,7 @@ export class SocketTransport implements Transport {
     return Promise.resolve();
   }
 
-  askerOf(requestId: unknown): Asker | undefined {
+  askerOf(requestId: unknown): CallAsker | undefined {
     return this.#pending.get(Number(requestId))?.asker;
   }
 

@@ -82,7 +82,7 @@ export function deviceRoutes(
         operationId: "deleteDevice",
         summary: "Delete a device and its credentials",
         description:
-          "The gateway disconnects the device and removes it from the list and from the pending devices. Its calls stay in the history, unless `history` is true: then its calls, events, photos, frames, approvals and stored answers are deleted too, on every node. The audit keeps what was done, without the names and tags of the device.",
+          "The gateway disconnects the device and removes it from the list and from the pending devices. Its calls stay in the history, unless `history` is true: then its calls, events, photos, frames, approvals and stored answers are deleted too, and its serial number in calls that a voice agent made for it, on every node. The audit keeps what was done, without the names and tags of the device.",
         tags: ["devices"],
         params: DeviceParams,
         querystring: Type.Object({
@@ -95,6 +95,7 @@ export function deviceRoutes(
       const { principal, params, query } = request;
       const { id, alias } = nameOf(services, principal, params.device);
       const { history = false } = query;
+      const serial = services.fleet.admin.find(id)?.serial;
       try {
         if (services.fleet.visible(principal, id) && services.fleet.find(principal, id).kind === "http")
           await httpDevices.remove(principal, id);
@@ -106,7 +107,7 @@ export function deviceRoutes(
           ((await hasCalls(services, principal, id)) || (await audit.namesDevice(principal, id)));
         if (!history || !(await isKept())) throw error;
       }
-      if (history) await eraseHistory(id);
+      if (history) await eraseHistory({ device: id, serial });
       const target = { type: "device", id, name: history ? id : alias };
       await audit.record(actorOf(request), "device.delete", target, history ? { history } : undefined);
       await reply.code(204).send(null);

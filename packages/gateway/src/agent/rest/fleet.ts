@@ -30,6 +30,7 @@ const callColumns: Export<CallHistory["calls"][number]>["columns"] = {
   argumentDigest: ({ argumentDigest }) => argumentDigest,
   arguments: ({ arguments: args }) => args,
   approval: ({ approval }) => approval,
+  asker: ({ asker }) => asker,
 };
 
 export function fleetRoutes(http: Http, services: Services): void {

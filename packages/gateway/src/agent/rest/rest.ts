@@ -9,6 +9,7 @@ import {
 } from "@tendon/protocol";
 import { requireEveryDevice, requireScope, type Tokens } from "../../access/access.ts";
 import type { Audit } from "../../audit/audit.ts";
+import type { ErasedDevice } from "../../calls/calls.ts";
 import type { Clock } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
 import type { Firmware } from "../../firmware/firmware.ts";
@@ -52,7 +53,7 @@ export interface RestDependencies {
   readonly httpDevices: HttpDevices;
   readonly settings: readonly SettingView[];
   /** Deletes what is kept about a device that was deleted: its calls, events, photos, frames and stored answers. */
-  readonly eraseHistory: (device: string) => Promise<void>;
+  readonly eraseHistory: (erased: ErasedDevice) => Promise<void>;
   readonly library: Firmware["library"];
   readonly events: Events;
   readonly console: Console;

@@ -6,16 +6,13 @@
 import type { GatewayEvent } from "@tendon/protocol";
 import type { Timer } from "../../clock.ts";
 import type { Events } from "../../events/events.ts";
-import type { NewDelivery, StoredWebhook } from "../../store/store.ts";
+import type { HeldLeases, NewDelivery, StoredWebhook } from "../../store/store.ts";
 import { DeliveryLoop, type LoopDependencies, type LoopSettings } from "./delivery-loop.ts";
 import { matches } from "./filter.ts";
 import { gapMessage, messageOf } from "./message.ts";
 
 export interface OwnedWebhooksDependencies extends Omit<LoopDependencies, "onEnd" | "onProgress"> {
-  /** The id of this run of the gateway. */
-  readonly run: string;
-  /** Whether a run of the gateway still delivers. */
-  readonly isAlive: (run: string) => boolean;
+  readonly leases: HeldLeases;
   readonly tagsOf: (device: string) => readonly string[];
   readonly settingsOf: (webhook: StoredWebhook) => LoopSettings;
   /** In a cluster: claims are checked so often. */
@@ -91,12 +88,11 @@ export class OwnedWebhooks {
     this.#gathering?.cancel();
     for (const timer of this.#timers) timer.cancel();
     await this.#loading;
-    const { store } = this.#dependencies;
     await Promise.all(
       [...this.#owned].map(async ([id, owned]) => {
         await this.#record(owned, true);
         await owned.loop.stop();
-        await store.webhooks.release(id, owned.loop.epoch).catch(() => undefined);
+        await this.#dependencies.leases.release(id);
       }),
     );
     this.#owned.clear();
@@ -112,15 +108,17 @@ export class OwnedWebhooks {
   }
 
   async #apply(webhook: StoredWebhook): Promise<void> {
-    const { run, isAlive, settingsOf, store, clock } = this.#dependencies;
+    const { leases, settingsOf, clock } = this.#dependencies;
     const owned = this.#owned.get(webhook.id);
     if (owned !== undefined) {
       owned.loop.settings = settingsOf(webhook);
       return;
     }
     if (!webhook.enabled) return;
-    if (webhook.owner !== undefined && webhook.owner !== run && isAlive(webhook.owner)) return;
-    const epoch = await store.webhooks.claim(webhook.id, webhook.epoch, run);
+    // A claim of an earlier loop: its writes must not be taken for those of the new one.
+    leases.forget(webhook.id);
+    await leases.check(webhook.id, webhook);
+    const epoch = leases.epochOf(webhook.id);
     if (epoch === undefined) return;
     const loop = new DeliveryLoop(
       {
@@ -148,7 +146,7 @@ export class OwnedWebhooks {
     if (owned === undefined) return;
     await this.#record(owned, true);
     await owned.loop.stop();
-    await this.#dependencies.store.webhooks.release(id, owned.loop.epoch);
+    await this.#dependencies.leases.release(id);
   }
 
   #report(): void {

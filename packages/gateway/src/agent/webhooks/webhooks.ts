@@ -22,7 +22,7 @@ import { type Clock, isoTime } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
 import type { Events } from "../../events/events.ts";
 import type { SealedKeys } from "../../provisioning/provisioning.ts";
-import type { Store, StoredDelivery, StoredWebhook } from "../../store/store.ts";
+import type { HeldLeases, Store, StoredDelivery, StoredWebhook } from "../../store/store.ts";
 import { refuseUnknownTypes } from "./filter.ts";
 import { makeMessageId, testBody } from "./message.ts";
 import { OwnedWebhooks } from "./owned-webhooks.ts";
@@ -36,9 +36,9 @@ export interface WebhooksDependencies {
   readonly store: Pick<Store, "webhooks" | "webhookDeliveries">;
   readonly settings: { readonly allowHosts: readonly string[]; readonly maxPending: number };
   readonly seals: SealedKeys;
-  readonly run: string;
-  /** `undefined` without a cluster. */
-  readonly isAlive: ((run: string) => boolean) | undefined;
+  readonly leases: HeldLeases;
+  /** Whether other nodes may deliver, too. */
+  readonly isShared: boolean;
   readonly idOf: (reference: string) => string;
   readonly isKnown: (device: string) => boolean;
   readonly tagsOf: (device: string) => readonly string[];
@@ -61,7 +61,7 @@ export class Webhooks {
 
   private constructor(dependencies: WebhooksDependencies) {
     this.#dependencies = dependencies;
-    const { clock, events, store, settings, run, isAlive, tagsOf, resolve, random } = dependencies;
+    const { clock, events, store, settings, leases, isShared, tagsOf, resolve, random } = dependencies;
     this.#targets = new Targets(settings.allowHosts, resolve);
     this.#sender = new Sender({ clock, targets: this.#targets });
     this.#owned = new OwnedWebhooks({
@@ -71,18 +71,17 @@ export class Webhooks {
       sender: this.#sender,
       maxPending: settings.maxPending,
       random: random ?? Math.random,
-      run,
-      isAlive: isAlive ?? (() => false),
+      leases,
       tagsOf,
       settingsOf: (webhook) => ({ ...webhook, secretsAt: (now) => this.#secretsOf(webhook, now) }),
-      claimEveryMs: isAlive === undefined ? undefined : claimEveryMs,
+      claimEveryMs: isShared ? claimEveryMs : undefined,
     });
   }
 
   /** Starts the deliveries. A node of a cluster first has to learn which other nodes live. */
   static async open(dependencies: WebhooksDependencies): Promise<Webhooks> {
     const webhooks = new Webhooks(dependencies);
-    if (dependencies.isAlive === undefined) await webhooks.#owned.claimAll();
+    if (!dependencies.isShared) await webhooks.#owned.claimAll();
     return webhooks;
   }
 

@@ -25,6 +25,7 @@ import { createSignInCodes } from "./0017-sign-in-codes.ts";
 import { createWebhooks } from "./0018-webhooks.ts";
 import { createQueuedCalls } from "./0019-queued-calls.ts";
 import { createHttpDevices } from "./0020-http-devices.ts";
+import { addCallAskers } from "./0021-call-askers.ts";
 
 export interface Migration {
   readonly name: string;
@@ -53,4 +54,5 @@ export const migrations: readonly Migration[] = [
   { name: "webhooks", run: createWebhooks },
   { name: "queued calls", run: createQueuedCalls },
   { name: "http devices", run: createHttpDevices },
+  { name: "call askers", run: addCallAskers },
 ];
