@@ -8,6 +8,7 @@ import { cleanLine, endpointLimits, isObject, type JsonObject, limits, parseJson
 import type { WebSocket } from "ws";
 import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
+import { Intake, programRates } from "../../intake.ts";
 import { type Asker, askerIn, plainParams } from "./asker.ts";
 import { HourlyCount } from "./hourly-count.ts";
 import { voiceResult, voiceTools } from "./voice-answer.ts";
@@ -38,6 +39,7 @@ export class SocketTransport implements Transport {
   readonly calls: HourlyCount;
   readonly #socket: WebSocket;
   readonly #dependencies: SocketTransportDependencies;
+  readonly #intake: Intake;
   readonly #pending = new Map<number, PendingRequest>();
   #lastId = 0;
   #tools: number | undefined;
@@ -51,6 +53,11 @@ export class SocketTransport implements Transport {
     this.#socket = socket;
     this.#dependencies = dependencies;
     this.calls = dependencies.calls ?? new HourlyCount(dependencies.clock);
+    this.#intake = new Intake(dependencies.clock, programRates, {
+      pause: () => socket.pause(),
+      resume: () => socket.resume(),
+      cut: () => this.closeWith(1008, "too many messages"),
+    });
   }
 
   /** The number of tools in the peer's last list. */
@@ -66,9 +73,12 @@ export class SocketTransport implements Transport {
   start(): Promise<void> {
     this.#socket.on("message", (data, isBinary) => {
       // Safe: `binaryType` is never set, so that messages are buffers.
+      const bytes = data as Buffer;
+      if (this.#closed || !this.#intake.count(1, bytes.byteLength)) return;
       if (isBinary) this.#dependencies.ignored();
-      else this.#receive((data as Buffer).toString());
+      else this.#receive(bytes.toString());
     });
+    this.#socket.on("ping", () => this.#intake.count(1, 0));
     this.#socket.on("close", () => this.#ended());
     // The opener paused it, because a peer may send at once.
     this.#socket.resume();
@@ -100,12 +110,12 @@ export class SocketTransport implements Transport {
   #ended(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#intake.end();
     this.#pending.clear();
     this.onclose?.();
   }
 
   #receive(text: string): void {
-    if (this.#closed) return;
     const message = parseJson(text);
     if (!isObject(message)) {
       this.#dependencies.ignored();
@@ -118,6 +128,11 @@ export class SocketTransport implements Transport {
   }
 
   #request(id: unknown, method: string, given: unknown): void {
+    // Peers send pings for ever, and give up a connection that does not answer them.
+    if (method === "ping") {
+      this.#write({ jsonrpc: "2.0", id, result: {} });
+      return;
+    }
     const params = isObject(given) ? given : {};
     const isCall = method === "tools/call";
     const asker = isCall ? askerIn(params, this.#dependencies.deviceOfSerial) : undefined;
@@ -125,8 +140,7 @@ export class SocketTransport implements Transport {
     try {
       if (this.#pending.size >= endpointLimits.requests.max)
         throw new TendonError("rate_limited", "too many unanswered requests on this connection");
-      // Peers send pings for ever.
-      if (method !== "ping") this.#dependencies.spend();
+      this.#dependencies.spend();
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
       this.#refuse(pending, error);
