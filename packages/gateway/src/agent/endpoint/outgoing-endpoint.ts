@@ -46,8 +46,9 @@ const shortLifeMs = 5_000;
 const jitter = 0.2;
 const handshakeMs = 10_000;
 const warnBeforeMs = 30 * 24 * 60 * 60_000;
-/** Self-hosted voice servers wait 30 s for an answer. */
+/** Self-hosted voice servers wait 30 s for an answer, hosted ones 300 s. */
 const selfHostedCallMs = 28_000;
+const hostedCallMs = 290_000;
 const inUse = "another program uses the same address; end it, or give each its own agent";
 
 export class OutgoingEndpoint {
@@ -246,12 +247,14 @@ export class OutgoingEndpoint {
     });
     keepAlive(socket, clock);
     socket.on("close", (code, reason) => {
-      if (isCurrent()) this.#closed(code, cleanLine(reason.toString(), 100), clock.monotonic() - openedAt);
+      if (!isCurrent()) return;
+      if (transport.flooded) this.#failed("it sent too many messages, so the gateway closed the connection");
+      else this.#closed(code, cleanLine(reason.toString(), 100), clock.monotonic() - openedAt);
     });
     this.#enter({ kind: "connected", transport }, undefined);
     const selfHosted = this.#url.pathname.includes("/mcp_endpoint/");
     await hub.attach(principal, selection, transport, {
-      maxTimeoutMs: selfHosted ? selfHostedCallMs : undefined,
+      maxTimeoutMs: selfHosted ? selfHostedCallMs : hostedCallMs,
       askerOf: (id) => transport.askerOf(id),
     });
   }

@@ -45,6 +45,7 @@ export class SocketTransport implements Transport {
   #tools: number | undefined;
   #client: string | undefined;
   #closed = false;
+  #flooded = false;
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -56,7 +57,10 @@ export class SocketTransport implements Transport {
     this.#intake = new Intake(dependencies.clock, programRates, {
       pause: () => socket.pause(),
       resume: () => socket.resume(),
-      cut: () => this.closeWith(1008, "too many messages"),
+      cut: () => {
+        this.#flooded = true;
+        this.closeWith(1008, "too many messages");
+      },
     });
   }
 
@@ -68,6 +72,11 @@ export class SocketTransport implements Transport {
   /** The peer, as it names itself. */
   get client(): string | undefined {
     return this.#client;
+  }
+
+  /** Whether the gateway closed the connection because the peer sent too much. */
+  get flooded(): boolean {
+    return this.#flooded;
   }
 
   start(): Promise<void> {
