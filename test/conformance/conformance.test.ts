@@ -3,72 +3,17 @@
  * servers that the gateway runs, each shown without prefix at /mcp/devices/{alias}. One is of the newer era, and its twin
  * of the older; that one must pass behind the gateway what it passes alone.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import fs from "node:fs";
+import type { ChildProcess } from "node:child_process";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { parse } from "yaml";
 import { type Site, startSite } from "../site.ts";
 import { type Forwarder, openForwarder } from "./forwarder.ts";
+import { run, serve } from "./suite.ts";
 
 const here = path.dirname(fileURLToPath(import.meta.url));
-const modules = path.join(here, "..", "tools", "node_modules");
-const suite = path.join(modules, "@modelcontextprotocol", "conformance");
-const oldFixtures = path.join(here, "old-fixtures.mjs");
-
-/** The suite needs Node 22: this one if it is new enough, or one installed for it. */
-function nodeForSuite(): string {
-  if (Number(process.versions.node.split(".")[0]) >= 22) return process.execPath;
-  return path.join(modules, `node-${process.platform}-${process.arch}`, "bin", "node");
-}
-
-/** The required server scenarios of a revision; the suite also runs optional ones. */
-function requiredBy(revision: string): readonly string[] {
-  const file = path.join(suite, "requirements", `${revision}.yaml`);
-  return (parse(fs.readFileSync(file, "utf8")) as { server: string[] }).server;
-}
-
-interface Outcome {
-  readonly code: number | null;
-  readonly passed: readonly string[];
-  readonly failed: readonly string[];
-  readonly said: string;
-}
-
-/** Runs the suite against an address, and returns the results of the required scenarios. */
-async function run(url: string, revision: string, results: string): Promise<Outcome> {
-  const args = [
-    ...[path.join(suite, "dist", "index.js"), "server"],
-    ...["--url", url, "--requirements", revision],
-    ...["--expected-failures", path.join(here, "expected-failures.yml")],
-    ...["--output-dir", fs.mkdtempSync(path.join(results, "results-"))],
-  ];
-  const child = spawn(nodeForSuite(), args, { stdio: ["ignore", "pipe", "pipe"] });
-  let said = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.on("data", (chunk: Buffer) => {
-      said += chunk.toString();
-    });
-  }
-  const [code] = (await once(child, "close")) as [number | null];
-  const required = requiredBy(revision);
-  const summary = said.slice(said.indexOf("=== SUMMARY ==="));
-  const ended = [...summary.matchAll(/^([✓✗]) (\S+): \d+ passed/gm)]
-    .map(([, mark, name = ""]) => ({ name, passed: mark === "✓" }))
-    .filter(({ name }) => required.includes(name));
-  const names = (passed: boolean) => ended.filter((one) => one.passed === passed).map(({ name }) => name);
-  return { code, passed: names(true).toSorted(), failed: names(false).toSorted(), said };
-}
-
-/** Starts a fixture over HTTP, and returns its address. */
-async function serve(file: string, children: ChildProcess[]): Promise<string> {
-  const child = spawn(process.execPath, [file, "http"], { stdio: ["ignore", "pipe", "inherit"] });
-  children.push(child);
-  const [port] = (await once(child.stdout, "data")) as [Buffer];
-  return `http://127.0.0.1:${port.toString().trim()}/mcp`;
-}
+const fixtures = "fixtures.mjs";
+const oldFixtures = "old-fixtures.mjs";
 
 describe.concurrent("the official conformance suite", () => {
   let site: Site;
@@ -80,11 +25,10 @@ describe.concurrent("the official conformance suite", () => {
     const device = (alias: string, file: string) => ({
       alias,
       command: process.execPath,
-      args: [file],
+      args: [path.join(here, file)],
       protocol: "mcp" as const,
     });
     // One server per run, because a run changes its lists, which would notify another run.
-    const fixtures = path.join(here, "fixtures.mjs");
     const stdio = [device("new-25", fixtures), device("new-26", fixtures), device("old-25", oldFixtures)];
     const files = [oldFixtures, fixtures, fixtures, oldFixtures];
     const urls = await Promise.all(files.map((file) => serve(file, children)));

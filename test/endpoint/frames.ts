@@ -5,6 +5,7 @@ import { onTestFinished } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { Inbox } from "../inbox.ts";
 import type { Fields } from "../raw-device.ts";
+import { secretWatch } from "../secret-watch.ts";
 
 /** One WebSocket of either side. */
 export class FrameSocket {
@@ -55,8 +56,9 @@ export class Broker {
     });
   }
 
-  static async open(): Promise<Broker> {
-    const server = new WebSocketServer({ host: "127.0.0.1", port: 0 });
+  /** `pongs`: whether it answers pings of the WebSocket. */
+  static async open({ pongs = true } = {}): Promise<Broker> {
+    const server = new WebSocketServer({ host: "127.0.0.1", port: 0, autoPong: pongs });
     await once(server, "listening");
     onTestFinished(() => {
       for (const socket of server.clients) socket.terminate();
@@ -66,6 +68,7 @@ export class Broker {
   }
 
   url(token: string, path = "/mcp/"): string {
+    keepToken(token);
     return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}${path}?token=${token}`;
   }
 
@@ -79,9 +82,17 @@ export class Broker {
   }
 }
 
-/** Dials in, as a voice server or a tool provider. */
-export async function dial(url: string): Promise<FrameSocket> {
-  const socket = new WebSocket(url.replace(/^http/, "ws"), { perMessageDeflate: false });
+/** No log line, event or answer may have the token of an address. */
+function keepToken(token: string | null): void {
+  for (const text of [token ?? "", encodeURIComponent(token ?? "")])
+    secretWatch.keep(text, "a token in an address");
+}
+
+/** Dials in, as a voice server or a tool provider. `pongs`: whether it answers pings of the WebSocket. */
+export async function dial(url: string, { pongs = true } = {}): Promise<FrameSocket> {
+  keepToken(new URL(url).searchParams.get("token"));
+  const options = { perMessageDeflate: false, autoPong: pongs };
+  const socket = new WebSocket(url.replace(/^http/, "ws"), options);
   onTestFinished(() => socket.terminate());
   const made = new FrameSocket(socket);
   await once(socket, "open");
@@ -90,6 +101,7 @@ export async function dial(url: string): Promise<FrameSocket> {
 
 /** The status with which an upgrade is refused. */
 export async function refusal(url: string): Promise<number> {
+  keepToken(new URL(url).searchParams.get("token"));
   const socket = new WebSocket(url.replace(/^http/, "ws"));
   socket.on("error", () => undefined);
   return await new Promise((resolve, reject) => {

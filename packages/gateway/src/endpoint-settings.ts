@@ -92,7 +92,14 @@ function problemOf(url: URL): string | undefined {
     : undefined;
 }
 
+/** [END-9] Why an address must not be dialled without TLS. A name is refused if one of its addresses is. */
+export function nearOnly(address: string): string | undefined {
+  return isNear(address)
+    ? undefined
+    : "it is neither loopback nor private: use wss://, or the token is sent in plain text";
+}
+
 /** Whether an IP address is loopback or private. */
-export function isNear(address: string): boolean {
+function isNear(address: string): boolean {
   return ["loopback", "private", "uniqueLocal"].includes(ipaddr.process(address).range());
 }

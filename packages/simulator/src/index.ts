@@ -56,6 +56,7 @@ export {
   HttpServer,
   type HttpServerKind,
   type HttpServerOptions,
+  HttpTools,
   httpFaults,
   httpServerKinds,
 } from "./http-server/http-server.ts";

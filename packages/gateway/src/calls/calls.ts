@@ -21,7 +21,7 @@ import {
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { awaitListing } from "./await-listing.ts";
 import { requireApproval, useApproval } from "./call-approval.ts";
-import { CallContext } from "./call-context.ts";
+import { CallContext, standardTimeoutMs } from "./call-context.ts";
 import { textOf } from "./call-end.ts";
 import type { CallQueue } from "./call-queue.ts";
 import { CallTraces } from "./call-traces.ts";
@@ -165,6 +165,10 @@ export class Calls {
         return { result: undefined, queuedMs: 0 };
       },
     };
+  }
+
+  standardTimeoutMs(tool: string): number {
+    return standardTimeoutMs(tool, this.#dependencies.defaultTimeoutMs);
   }
 
   call(

@@ -25,7 +25,8 @@ const startMs = 60_000;
 const pingEveryMs = 30_000;
 const maxMisses = 2;
 const closeGraceMs = 1_000;
-const closeReasonLength = 100;
+/** A close frame has at most 125 bytes, two of them for the code. */
+const maxReasonBytes = 123;
 
 export class EndpointSession extends ProgramSession {
   readonly kind = "endpoint";
@@ -34,6 +35,7 @@ export class EndpointSession extends ProgramSession {
   protected readonly dialect: McpDialect;
   readonly #socket: WebSocket;
   readonly #pipes: McpPipes;
+  #introduced = false;
 
   constructor(socket: WebSocket, dependencies: EndpointSessionDependencies) {
     super({ ...dependencies, deviceId: unnamed, flow: socket });
@@ -43,7 +45,10 @@ export class EndpointSession extends ProgramSession {
       era: { probe: false },
       startMs,
       open: () => this.#pipes,
-      introduced: async (serverName) => this.identified(await dependencies.deviceFor(serverName)),
+      introduced: async (serverName) => {
+        this.#introduced = true;
+        this.identified(await dependencies.deviceFor(serverName));
+      },
       failureOf: (error) => ({ kind: "answer", message: messageOf(error) }),
       setupFailed: (error) => {
         this.events.setupFailed(this.deviceId, "initialize", messageOf(error));
@@ -55,8 +60,12 @@ export class EndpointSession extends ProgramSession {
       const text = (data as Buffer).toString().trim();
       const parsed = isBinary ? undefined : parseJson(text);
       if (isObject(parsed)) this.#message(text, parsed as unknown as JSONRPCMessage);
-      else dependencies.ignored();
+      else {
+        dependencies.ignored();
+        this.intake.count(1, text.length);
+      }
     });
+    socket.on("ping", () => this.intake.count(1, 0));
     this.#watch();
     socket.on("close", () => this.ended("the provider closed the connection"));
     // The opener paused it, because a peer may send at once.
@@ -71,7 +80,7 @@ export class EndpointSession extends ProgramSession {
   close(closeCode: number, reason: string, deviceLeft = true): void {
     this.ended(reason, deviceLeft);
     if (this.#socket.readyState === this.#socket.CLOSED) return;
-    this.#socket.close(closeCode, reason.slice(0, closeReasonLength));
+    this.#socket.close(closeCode, shortened(reason));
     const timer = this.clock.after(closeGraceMs, () => this.#socket.terminate());
     this.#socket.once("close", () => timer.cancel());
   }
@@ -111,6 +120,24 @@ export class EndpointSession extends ProgramSession {
       // An error is a sign of life too.
       else if (asked) void this.dialect.ask("ping", pingEveryMs).catch(() => undefined);
     });
-    this.#socket.on("close", () => timer.cancel());
+    const start = this.clock.after(startMs, () => {
+      if (!this.#introduced) this.close(1011, "the provider did not answer in time");
+    });
+    this.#socket.on("close", () => {
+      timer.cancel();
+      start.cancel();
+    });
   }
+}
+
+/** Never splits a character. */
+function shortened(reason: string): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of reason) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxReasonBytes) break;
+    end += character.length;
+  }
+  return reason.slice(0, end);
 }

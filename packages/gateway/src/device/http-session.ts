@@ -135,6 +135,8 @@ export class HttpSession extends ProgramSession {
   }
 
   #watchLost(): void {
+    // A server that stops ends its streams first.
+    this.#dependencies.suspect();
     this.clock.after(rewatchMs, () => {
       if (this.isClosed) return;
       // Changes may have been missed meanwhile.

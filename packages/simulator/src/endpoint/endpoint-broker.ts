@@ -7,6 +7,7 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
+import { type Clock, systemClock, Timers } from "../clock.ts";
 import { SimulatorError } from "../errors.ts";
 
 export const brokerFaults = {
@@ -16,6 +17,8 @@ export const brokerFaults = {
   pipelined: "sends initialize, initialized and tools/list without waiting",
   noise: "sends frames that are not JSON",
   "deadline-10s": "waits 10 s for a call instead of 300 s",
+  "no-pong": "does not answer pings of the WebSocket",
+  flood: "sends frames without end",
 } as const;
 
 export type BrokerEvent =
@@ -32,23 +35,29 @@ export interface BrokerOptions {
   /** A tool to call whenever a server has listed it. */
   readonly call?: { readonly tool: string; readonly arguments: object };
   readonly onEvent?: (event: BrokerEvent) => void;
+  readonly clock?: Clock;
 }
 
 type Answer = Readonly<Record<string, unknown>>;
 
 const pingEveryMs = 30_000;
 const deadlines = { short: 10_000, long: 300_000 };
+const floodEveryMs = 100;
+const floodFrames = 2_000;
 const vendor = { clientId: null, serialNumber: null };
 
 class Provider {
   readonly socket: WebSocket;
+  readonly timers: Timers;
   tools: readonly string[] = [];
   readonly #waiting = new Map<unknown, (answer: Answer) => void>();
   readonly #idOf: (number: number) => unknown;
   #next = 0;
 
-  constructor(socket: WebSocket, textIds: boolean) {
+  constructor(socket: WebSocket, textIds: boolean, clock: Clock) {
     this.socket = socket;
+    this.timers = new Timers(clock);
+    socket.on("close", () => this.timers.clear());
     const connection = randomUUID();
     this.#idOf = (number) => (textIds ? `${connection}_n_${number}` : number);
     socket.on("message", (data) => this.#received((data as Buffer).toString()));
@@ -64,13 +73,12 @@ class Provider {
     this.socket.send(JSON.stringify({ id, jsonrpc: "2.0", method, params }));
     return new Promise((resolve) => {
       const end = (answer: Answer) => {
-        clearTimeout(timer);
+        cancel();
         this.#waiting.delete(id);
         resolve(answer);
       };
       const aborted = `Tool call was aborted due to timeout (${withinMs}ms)`;
-      const timer = setTimeout(() => end({ error: { message: aborted } }), withinMs);
-      timer.unref();
+      const cancel = this.timers.after(withinMs, () => end({ error: { message: aborted } }));
       this.#waiting.set(id, end);
     });
   }
@@ -100,8 +108,10 @@ export class EndpointBroker {
   readonly #options: BrokerOptions;
   readonly #providers = new Set<Provider>();
   readonly #token: string;
+  readonly #clock: Clock;
 
   private constructor(server: WebSocketServer, options: BrokerOptions) {
+    this.#clock = options.clock ?? systemClock;
     this.#server = server;
     this.#options = options;
     this.#token = options.token ?? sampleToken();
@@ -120,7 +130,11 @@ export class EndpointBroker {
         "options_invalid",
         `Unknown fault ${unknown}. Use ${Object.keys(brokerFaults).join(", ")}.`,
       );
-    const server = new WebSocketServer({ host: options.host ?? "127.0.0.1", port: options.port ?? 0 });
+    const server = new WebSocketServer({
+      host: options.host ?? "127.0.0.1",
+      port: options.port ?? 0,
+      autoPong: options.faults?.includes("no-pong") !== true,
+    });
     await once(server, "listening");
     return new EndpointBroker(server, options);
   }
@@ -157,7 +171,10 @@ export class EndpointBroker {
   }
 
   async stop(): Promise<void> {
-    for (const { socket } of this.#providers) socket.terminate();
+    for (const { socket, timers } of this.#providers) {
+      timers.clear();
+      socket.terminate();
+    }
     await new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
@@ -170,12 +187,12 @@ export class EndpointBroker {
   async #serve(socket: WebSocket): Promise<void> {
     const { onEvent, call } = this.#options;
     if (this.#has("replace")) for (const old of this.#providers) old.socket.close(1000, "新连接替换");
-    const provider = new Provider(socket, this.#has("string-ids"));
+    const provider = new Provider(socket, this.#has("string-ids"), this.#clock);
     this.#providers.add(provider);
     onEvent?.({ kind: "connected" });
-    const pings = setInterval(() => void provider.ask("ping", {}, deadlines.short), pingEveryMs);
+    repeat(provider.timers, pingEveryMs, () => void provider.ask("ping", {}, deadlines.short));
+    if (this.#has("flood")) repeat(provider.timers, floodEveryMs, () => flood(socket));
     socket.on("close", (code) => {
-      clearInterval(pings);
       this.#providers.delete(provider);
       onEvent?.({ kind: "disconnected", code });
     });
@@ -189,6 +206,19 @@ export class EndpointBroker {
     else if (call !== undefined && provider.tools.includes(call.tool))
       await this.call(call.tool, call.arguments);
   }
+}
+
+function repeat(timers: Timers, everyMs: number, task: () => void): void {
+  timers.after(everyMs, () => {
+    task();
+    repeat(timers, everyMs, task);
+  });
+}
+
+function flood(socket: WebSocket): void {
+  // The other side has stopped reading.
+  if (socket.bufferedAmount > 0) return;
+  for (let count = 0; count < floodFrames; count += 1) socket.send("INFO: a line of a log");
 }
 
 const initializeParams = {

@@ -3,12 +3,15 @@
  * with its newline. Its pause before a new connection doubles from 1 s to 600 s and is never reset.
  */
 import { WebSocket } from "ws";
+import { type Clock, systemClock, Timers } from "../clock.ts";
 import { SimulatorError } from "../errors.ts";
 
 export const pipeFaults = {
   noise: "the server prints lines that are not JSON",
   "dead-child": "the server dies after the first call, and the socket stays open",
   "slow-start": "the server needs 20 s for its first answer",
+  "failed-start": "the server answers initialize with an error, in Chinese",
+  flood: "the server prints without end",
 } as const;
 
 export type PipeEvent =
@@ -21,11 +24,15 @@ export interface PipeOptions {
   readonly name?: string;
   readonly faults?: readonly string[];
   readonly onEvent?: (event: PipeEvent) => void;
+  readonly clock?: Clock;
 }
 
 const firstPauseMs = 1_000;
 const maxPauseMs = 600_000;
 const slowStartMs = 20_000;
+const floodEveryMs = 100;
+const floodLines = 2_000;
+const startFailure = "无法启动：缺少依赖项，请先安装所需的软件包，然后重新启动此程序。";
 
 const tools = [
   {
@@ -57,7 +64,7 @@ interface Request {
 export class McpPipe {
   readonly #options: PipeOptions;
   #socket: WebSocket | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timers: Timers;
   #pauseMs = firstPauseMs;
   #isDead = false;
 
@@ -74,6 +81,7 @@ export class McpPipe {
         "The address of the endpoint must begin with ws:// or wss://.",
       );
     this.#options = options;
+    this.#timers = new Timers(options.clock ?? systemClock);
   }
 
   start(): void {
@@ -85,13 +93,15 @@ export class McpPipe {
     socket.on("open", () => {
       onEvent?.({ kind: "connected" });
       if (this.#has("noise")) this.#print("INFO:     Started server process [7]");
+      if (this.#has("flood")) this.#flood();
     });
     socket.on("message", (data) => this.#received((data as Buffer).toString()));
     socket.on("error", () => undefined);
     socket.on("close", (code) => {
       if (this.#socket !== socket) return;
+      this.#timers.clear();
       onEvent?.({ kind: "disconnected", code, againInMs: this.#pauseMs });
-      this.#timer = setTimeout(() => this.start(), this.#pauseMs);
+      this.#timers.after(this.#pauseMs, () => this.start());
       this.#pauseMs = Math.min(this.#pauseMs * 2, maxPauseMs);
     });
   }
@@ -99,7 +109,7 @@ export class McpPipe {
   stop(): void {
     const socket = this.#socket;
     this.#socket = undefined;
-    clearTimeout(this.#timer);
+    this.#timers.clear();
     socket?.close();
   }
 
@@ -111,6 +121,15 @@ export class McpPipe {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(`${line}\n`);
   }
 
+  #flood(): void {
+    this.#timers.after(floodEveryMs, () => {
+      // Otherwise the endpoint has stopped reading.
+      if (this.#socket?.bufferedAmount === 0)
+        for (let count = 0; count < floodLines; count += 1) this.#print("DEBUG: still here");
+      this.#flood();
+    });
+  }
+
   #received(text: string): void {
     if (this.#isDead) return;
     const request = JSON.parse(text) as Request;
@@ -120,7 +139,7 @@ export class McpPipe {
       if (this.#has("noise")) this.#print(`DEBUG: ${request.method ?? ""}`);
       this.#print(JSON.stringify({ jsonrpc: "2.0", id: request.id, ...result }));
     };
-    if (request.method === "initialize" && this.#has("slow-start")) setTimeout(print, slowStartMs).unref();
+    if (request.method === "initialize" && this.#has("slow-start")) this.#timers.after(slowStartMs, print);
     else print();
     if (request.method === "tools/call" && this.#has("dead-child")) this.#isDead = true;
   }
@@ -129,6 +148,7 @@ export class McpPipe {
     const { name = this.#options.name ?? "Calculator", arguments: args = {}, protocolVersion } = params;
     switch (method) {
       case "initialize":
+        if (this.#has("failed-start")) return { error: { code: -32000, message: startFailure } };
         return {
           result: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name, version: "1.0.0" } },
         };

@@ -9,6 +9,7 @@ import { type HttpFault, httpFaultsNamed } from "./http-faults.ts";
 import { HttpTools, type Json, RpcError } from "./http-tools.ts";
 
 export { httpFaults } from "./http-faults.ts";
+export { HttpTools } from "./http-tools.ts";
 
 export const httpServerKinds = ["sessions", "modern", "espressif"] as const;
 export type HttpServerKind = (typeof httpServerKinds)[number];

@@ -22,6 +22,7 @@ import { refuseOnSocket } from "../../problem-document.ts";
 import { version } from "../../version.ts";
 import type { Http } from "../http/http.ts";
 import type { Hub } from "../mcp/mcp.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { agentOfAesToken, isForQuery } from "./query-token.ts";
 import { SocketTransport } from "./socket-transport.ts";
 
@@ -107,7 +108,7 @@ export class IncomingEndpoint {
     try {
       const admitted = this.#admit(request, from, side);
       const pool = side === "agent" ? this.#callerPlaces : this.#providerPlaces;
-      const leave = pool.take(admitted.principal);
+      const leave = pool.take(admitted.principal, from);
       socket.once("close", leave);
       this.#server.handleUpgrade(request, socket, head, (webSocket) => {
         // Until there is a listener: some peers send at once.
@@ -189,6 +190,8 @@ export class IncomingEndpoint {
       agent === undefined
         ? authentication.identify(token, from)
         : authentication.admit(() => this.#compatible?.principal, from);
+    // A token for other uses counts as a guess too.
+    if (found !== undefined && !isForQuery(found)) authentication.admit(() => undefined, from);
     if (found === undefined || !isForQuery(found))
       throw new TendonError("unauthenticated", "the token is missing, unknown, or not one for an endpoint");
     if (side === "agent" && !(found.scopes.has("read") && found.scopes.has("call")))
@@ -206,6 +209,7 @@ export class IncomingEndpoint {
     });
     const caller = { ...admitted, transport, connectedAt: clock.now() };
     this.#callers.add(caller);
+    keepAlive(socket, clock);
     socket.on("close", () => this.#callers.delete(caller));
     try {
       const principal = await withProviders(admitted.principal);

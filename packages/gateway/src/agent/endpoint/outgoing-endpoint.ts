@@ -2,17 +2,18 @@
  * One outgoing endpoint [END-5…9]: dials the address of a voice agent and is its MCP server, under the principal of a
  * named token. Reconnects after a growing pause. The address contains a secret and is never shown or logged.
  */
-import { lookup } from "node:dns";
 import { cleanLine, type EndpointView, limits } from "@tendon/protocol";
 import { WebSocket } from "ws";
 import { asAgent, hasScope, NamedToken, type Principal, type Tokens } from "../../access/access.ts";
+import { checkedLookup } from "../../checked-addresses.ts";
 import { type Clock, isoTime, type Timer } from "../../clock.ts";
-import { isNear, type OutgoingEndpoint as Settings } from "../../endpoint-settings.ts";
+import { nearOnly, type OutgoingEndpoint as Settings } from "../../endpoint-settings.ts";
 import { messageOf } from "../../errors.ts";
 import type { EndpointEvents } from "../../events/events.ts";
 import type { Hub, ViewSelection } from "../mcp/mcp.ts";
 import { type AddressToken, readAddressToken } from "./address-token.ts";
 import { HourlyCount } from "./hourly-count.ts";
+import { keepAlive } from "./keep-alive.ts";
 import { SocketTransport } from "./socket-transport.ts";
 
 export interface OutgoingDependencies {
@@ -46,10 +47,10 @@ const stableMs = 30_000;
 const shortLifeMs = 5_000;
 const jitter = 0.2;
 const handshakeMs = 10_000;
-const pingEveryMs = 30_000;
 const warnBeforeMs = 30 * 24 * 60 * 60_000;
-/** Self-hosted voice servers wait 30 s for an answer. */
+/** Self-hosted voice servers wait 30 s for an answer, hosted ones 300 s. */
 const selfHostedCallMs = 28_000;
+const hostedCallMs = 290_000;
 const inUse = "another program uses the same address; end it, or give each its own agent";
 
 export class OutgoingEndpoint {
@@ -210,7 +211,7 @@ export class OutgoingEndpoint {
       perMessageDeflate: false,
       maxPayload: limits.mcpBodyBytes.max,
       followRedirects: false,
-      ...(this.#url.protocol === "ws:" ? { lookup: lookupNear } : {}),
+      ...(this.#url.protocol === "ws:" ? { lookup: checkedLookup(nearOnly) } : {}),
     });
     return new Promise((resolve, reject) => {
       const late = clock.after(handshakeMs, () => {
@@ -252,25 +253,16 @@ export class OutgoingEndpoint {
       ignored: () => events.ignored("agent"),
       deviceOfSerial: (serial) => deviceOfSerial(principal, serial),
     });
-    let alive = true;
-    const live = () => {
-      alive = true;
-    };
-    const pings = clock.every(pingEveryMs, () => {
-      if (!alive) socket.terminate();
-      alive = false;
-      socket.ping();
-    });
-    socket.on("pong", live);
-    socket.on("message", live);
+    keepAlive(socket, clock);
     socket.on("close", (code, reason) => {
-      pings.cancel();
-      if (isCurrent()) this.#closed(code, cleanLine(reason.toString(), 100), clock.monotonic() - openedAt);
+      if (!isCurrent()) return;
+      if (transport.flooded) this.#failed("it sent too many messages, so the gateway closed the connection");
+      else this.#closed(code, cleanLine(reason.toString(), 100), clock.monotonic() - openedAt);
     });
     this.#enter({ kind: "connected", transport }, undefined);
     const selfHosted = this.#url.pathname.includes("/mcp_endpoint/");
     await hub.attach(principal, selection, transport, {
-      maxTimeoutMs: selfHosted ? selfHostedCallMs : undefined,
+      maxTimeoutMs: selfHosted ? selfHostedCallMs : hostedCallMs,
       askerOf: (id) => transport.askerOf(id),
     });
   }
@@ -310,22 +302,3 @@ export class OutgoingEndpoint {
 }
 
 class DialError extends Error {}
-
-/** [END-9] A name may be used without TLS only if all its addresses are near. */
-const lookupNear: typeof lookup = ((
-  hostname: string,
-  options: object,
-  done: (...args: unknown[]) => void,
-) => {
-  lookup(hostname, { ...options, all: true }, (error, addresses) => {
-    if (error !== null) done(error);
-    else if (!addresses.every(({ address }) => isNear(address)))
-      done(
-        new DialError(
-          "it has a public address; use wss://, because its token must not be sent in plain text",
-        ),
-      );
-    else if ("all" in options && options.all === true) done(null, addresses);
-    else done(null, addresses[0]?.address, addresses[0]?.family);
-  });
-}) as typeof lookup;

@@ -16,6 +16,7 @@ import {
 import type { WebSocket } from "ws";
 import type { Clock } from "../../clock.ts";
 import { TendonError } from "../../errors.ts";
+import { Intake, programRates } from "../../intake.ts";
 import { askerIn, plainParams } from "./asker.ts";
 import { HourlyCount } from "./hourly-count.ts";
 import { voiceResult, voiceTools } from "./voice-answer.ts";
@@ -46,11 +47,13 @@ export class SocketTransport implements Transport {
   readonly calls: HourlyCount;
   readonly #socket: WebSocket;
   readonly #dependencies: SocketTransportDependencies;
+  readonly #intake: Intake;
   readonly #pending = new Map<number, PendingRequest>();
   #lastId = 0;
   #tools: number | undefined;
   #client: string | undefined;
   #closed = false;
+  #flooded = false;
   onmessage?: (message: JSONRPCMessage) => void;
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -59,6 +62,14 @@ export class SocketTransport implements Transport {
     this.#socket = socket;
     this.#dependencies = dependencies;
     this.calls = dependencies.calls ?? new HourlyCount(dependencies.clock);
+    this.#intake = new Intake(dependencies.clock, programRates, {
+      pause: () => socket.pause(),
+      resume: () => socket.resume(),
+      cut: () => {
+        this.#flooded = true;
+        this.closeWith(1008, "too many messages");
+      },
+    });
   }
 
   /** The number of tools in the peer's last list. */
@@ -71,12 +82,20 @@ export class SocketTransport implements Transport {
     return this.#client;
   }
 
+  /** Whether the gateway closed the connection because the peer sent too much. */
+  get flooded(): boolean {
+    return this.#flooded;
+  }
+
   start(): Promise<void> {
     this.#socket.on("message", (data, isBinary) => {
       // Safe: `binaryType` is never set, so that messages are buffers.
+      const bytes = data as Buffer;
+      if (this.#closed || !this.#intake.count(1, bytes.byteLength)) return;
       if (isBinary) this.#dependencies.ignored();
-      else this.#receive((data as Buffer).toString());
+      else this.#receive(bytes.toString());
     });
+    this.#socket.on("ping", () => this.#intake.count(1, 0));
     this.#socket.on("close", () => this.#ended());
     // The opener paused it, because a peer may send at once.
     this.#socket.resume();
@@ -108,12 +127,12 @@ export class SocketTransport implements Transport {
   #ended(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#intake.end();
     this.#pending.clear();
     this.onclose?.();
   }
 
   #receive(text: string): void {
-    if (this.#closed) return;
     const message = parseJson(text);
     if (!isObject(message)) {
       this.#dependencies.ignored();
@@ -126,6 +145,11 @@ export class SocketTransport implements Transport {
   }
 
   #request(id: unknown, method: string, given: unknown): void {
+    // Peers send pings for ever, and give up a connection that does not answer them.
+    if (method === "ping") {
+      this.#write({ jsonrpc: "2.0", id, result: {} });
+      return;
+    }
     const params = isObject(given) ? given : {};
     const isCall = method === "tools/call";
     const asker = isCall ? askerIn(params, this.#dependencies.deviceOfSerial) : undefined;
@@ -133,8 +157,7 @@ export class SocketTransport implements Transport {
     try {
       if (this.#pending.size >= endpointLimits.requests.max)
         throw new TendonError("rate_limited", "too many unanswered requests on this connection");
-      // Peers send pings for ever.
-      if (method !== "ping") this.#dependencies.spend();
+      this.#dependencies.spend();
     } catch (error) {
       if (!(error instanceof TendonError)) throw error;
       this.#refuse(pending, error);

@@ -43,13 +43,14 @@ export interface ToolAddress {
 /** A voice agent on a connection of its own. */
 export interface VoiceAgent {
   /** The longest call that the agent waits for. */
-  readonly maxTimeoutMs: number | undefined;
+  readonly maxTimeoutMs: number;
   /** What the agent says about the board that it talks with, in the request with this id. */
   askerOf(requestId: unknown): CallOrigin["asker"];
 }
 
 /** The part of a view that REST has too. */
-export type Caller = Pick<AgentView, "principal" | "services" | "clock" | "events" | "waits">;
+export type Caller = Pick<AgentView, "principal" | "services" | "clock" | "events" | "waits"> &
+  Partial<Pick<AgentView, "voice">>;
 
 export class AgentView {
   readonly principal: Principal;
@@ -87,10 +88,11 @@ export class AgentView {
     if (selection.kind !== "device") dependencies.services.toolset.prepareSearch();
   }
 
-  /** The deadline of a call for this client. */
-  timeoutFor(timeoutMs: number | undefined): number | undefined {
-    const max = this.voice?.maxTimeoutMs;
-    return max === undefined ? timeoutMs : Math.min(timeoutMs ?? max, max);
+  /** The deadline of a call for this client, which may have asked for one. */
+  timeoutFor(tool: string, timeoutMs: number | undefined): number | undefined {
+    return this.voice === undefined
+      ? timeoutMs
+      : Math.min(timeoutMs ?? this.services.calls.standardTimeoutMs(tool), this.voice.maxTimeoutMs);
   }
 
   /** What an MCP program offers beside its tools; only at the program's own address. */

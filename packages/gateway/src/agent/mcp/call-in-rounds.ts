@@ -50,7 +50,7 @@ function callOne(request: McpRequest): CallDevice {
         services.calls.callOrQueue(principal, device, tool, args, {
           ...given,
           ...timing,
-          timeoutMs: view.timeoutFor(timing.timeoutMs),
+          timeoutMs: view.timeoutFor(tool, timing.timeoutMs),
           confirm,
           origin: originOf(request),
         }),
@@ -78,7 +78,7 @@ function callMany(request: McpRequest): CallMany {
     const confirm = confirmIn(request, rounds, (asked) => new FanOutConfirmationRequired(asked));
     const options = {
       ...timing,
-      timeoutMs: request.view.timeoutFor(timing.timeoutMs),
+      timeoutMs: request.view.timeoutFor(tool, timing.timeoutMs),
       signal: request.context.mcpReq.signal,
       confirm,
       origin: originOf(request),

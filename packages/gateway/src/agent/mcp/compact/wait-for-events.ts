@@ -54,7 +54,8 @@ export const eventsWait = compactTool(
       return answer({ events: [], next: events.lastId, reset: true });
     const already = firstOf([...earlier, ...missed.recent], wanted);
     if (already.length > 0) return answer({ events: already, next: already.at(-1)?.id ?? from });
-    const came = await nextEvent(view, wanted, timeoutMs, context);
+    const waitMs = Math.min(timeoutMs, view.voice?.maxTimeoutMs ?? timeoutMs);
+    const came = await nextEvent(view, wanted, waitMs, context);
     return answer({ events: came === undefined ? [] : [came], next: came?.id ?? events.lastId });
   },
 );
