@@ -1,80 +1,72 @@
 /** The form for an MCP server over HTTP. */
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { DeviceDetail } from "@tendon/protocol";
-import { useId, useState } from "react";
+import type { DeviceDetail, HttpDeviceRequest } from "@tendon/protocol";
+import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
-import { type Key, useI18n } from "../../i18n/i18n.tsx";
-import { Button } from "../../ui/button.tsx";
-import { TextInput } from "../../ui/field.tsx";
+import { useI18n } from "../../i18n/i18n.tsx";
+import { TextField } from "../../ui/field.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
-import { ProblemNote } from "../../ui/problem.tsx";
+import { RequestForm } from "../../ui/request-form.tsx";
 
-const fields = ["alias", "url", "header"] as const;
-type Field = (typeof fields)[number];
-type Draft = Readonly<Record<Field, string>>;
-
-const labels = {
-  alias: ["add.serverAlias", "add.serverAliasHint"],
-  url: ["add.serverUrl", "add.serverUrlHint"],
-  header: ["add.serverHeader", "add.serverHeaderHint"],
-} as const satisfies Record<Field, readonly [Key, Key]>;
-const empty: Draft = { alias: "", url: "", header: "" };
+const empty = { alias: "", url: "", header: "" };
+type Draft = Readonly<typeof empty>;
 
 export function ServerSteps({ onAdded }: { readonly onAdded: (device: string) => void }) {
   const { t } = useI18n();
-  const id = useId();
   const client = useQueryClient();
-  const [draft, setDraft] = useState(empty);
+  const [draft, setDraft] = useState<Draft>(empty);
   const add = useMutation({
-    mutationFn: (body: object) => api<DeviceDetail>("/devices/http", { method: "POST", body }),
+    mutationFn: (body: HttpDeviceRequest) => api<DeviceDetail>("/devices/http", { method: "POST", body }),
     onSuccess: (device) => {
       setDraft(empty);
       onAdded(device.id);
       return client.invalidateQueries({ queryKey: keys.fleets });
     },
   });
+  const field = (name: keyof Draft) => ({
+    value: draft[name],
+    onChange: (text: string) => setDraft({ ...draft, [name]: text }),
+  });
   return (
-    <form
-      className="flex flex-col items-start gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        add.mutate(requestOf(draft));
-      }}
-    >
-      {fields.map((field) => (
-        <div key={field} className="flex w-full flex-col gap-1">
-          <label htmlFor={`${id}-${field}`} className="text-sm font-medium">
-            {t(labels[field][0])}
-          </label>
-          <TextInput
-            id={`${id}-${field}`}
-            required={field !== "header"}
-            type={field === "header" ? "password" : "text"}
-            autoComplete="off"
-            maxLength={field === "alias" ? 24 : 2_048}
-            aria-describedby={`${id}-${field}-hint`}
-            value={draft[field]}
-            onChange={({ target }) => setDraft({ ...draft, [field]: target.value })}
-          />
-          <p id={`${id}-${field}-hint`} className="text-sm text-soft">
-            {t(labels[field][1])}
-          </p>
-        </div>
-      ))}
-      <Button type="submit" look="primary" icon="plus" disabled={add.isPending}>
-        {t("add.serverAdd")}
-      </Button>
+    <div className="flex flex-col items-start gap-3">
+      <RequestForm
+        request={add}
+        onSubmit={() => add.mutate(requestOf(draft))}
+        action={t("add.serverAdd")}
+        icon="plus"
+      >
+        <TextField
+          label={t("add.serverAlias")}
+          hint={t("add.serverAliasHint")}
+          required
+          maxLength={24}
+          {...field("alias")}
+        />
+        <TextField
+          label={t("add.serverUrl")}
+          hint={t("add.serverUrlHint")}
+          required
+          maxLength={2_048}
+          {...field("url")}
+        />
+        <TextField
+          label={t("add.serverHeader")}
+          hint={t("add.serverHeaderHint")}
+          type="password"
+          maxLength={2_048}
+          {...field("header")}
+        />
+      </RequestForm>
       <p role="status" className="text-ok empty:hidden">
         {add.isSuccess && t("add.serverAdded")}
       </p>
-      {add.isError && <ProblemNote error={add.error} />}
       <GuideLink guide="http-devices">{t("action.guide")}</GuideLink>
-    </form>
+    </div>
   );
 }
 
-function requestOf({ alias, url, header }: Draft): object {
+function requestOf({ alias, url, header }: Draft): HttpDeviceRequest {
   const value = header.trim();
   return {
     alias: alias.trim(),
