@@ -19,6 +19,13 @@ export function useTokens() {
   });
 }
 
+/** The given name, or the first of `NAME-2`, … that no token has. */
+export function useUnusedName(first: string): string {
+  const names = useTokens().data?.tokens.map(({ name }) => name) ?? [];
+  if (!names.includes(first)) return first;
+  for (let number = 2; ; number += 1) if (!names.includes(`${first}-${number}`)) return `${first}-${number}`;
+}
+
 export function useTokenCreation() {
   const client = useQueryClient();
   return useMutation({

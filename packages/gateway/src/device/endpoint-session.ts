@@ -34,6 +34,7 @@ export class EndpointSession extends ProgramSession {
   protected readonly dialect: McpDialect;
   readonly #socket: WebSocket;
   readonly #pipes: McpPipes;
+  #ignoredFrames = 0;
 
   constructor(socket: WebSocket, dependencies: EndpointSessionDependencies) {
     super({ ...dependencies, deviceId: unnamed, flow: socket });
@@ -55,7 +56,10 @@ export class EndpointSession extends ProgramSession {
       const text = (data as Buffer).toString().trim();
       const parsed = isBinary ? undefined : parseJson(text);
       if (isObject(parsed)) this.#message(text, parsed as unknown as JSONRPCMessage);
-      else dependencies.ignored();
+      else {
+        this.#ignoredFrames += 1;
+        dependencies.ignored();
+      }
     });
     this.#watch();
     socket.on("close", () => {
@@ -70,6 +74,10 @@ export class EndpointSession extends ProgramSession {
   /** The id of its device; `undefined` until it has listed its tools. */
   get device(): string | undefined {
     return this.isReady ? this.deviceId : undefined;
+  }
+
+  get ignoredFrames(): number {
+    return this.#ignoredFrames;
   }
 
   close(closeCode: number, reason: string, deviceLeft = true): void {

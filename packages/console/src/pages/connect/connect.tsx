@@ -6,10 +6,11 @@ import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useTokenCreation, useTokens } from "../../api/tokens.ts";
+import { useTokenCreation, useUnusedName } from "../../api/tokens.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
+import { ConnectionLight } from "../../ui/connection-light.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
@@ -81,8 +82,8 @@ function TokenMaker({
 }) {
   const { t } = useI18n();
   const [typed, setTyped] = useState<string>();
-  const known = useTokens().data?.tokens ?? [];
-  const name = typed ?? unusedName(known.map((token) => token.name));
+  const unused = useUnusedName("my-agent");
+  const name = typed ?? unused;
   const make = useTokenCreation();
   return (
     <div className="grid grid-cols-1 gap-3">
@@ -128,13 +129,6 @@ function TokenMaker({
   );
 }
 
-/** `my-agent`, or the first of `my-agent-2`, … that no token has. */
-function unusedName(names: readonly string[]): string {
-  const first = "my-agent";
-  if (!names.includes(first)) return first;
-  for (let number = 2; ; number += 1) if (!names.includes(`${first}-${number}`)) return `${first}-${number}`;
-}
-
 /** Shows whether and when the token was last used. */
 function Light({ token }: { readonly token: NewToken }) {
   const { t } = useI18n();
@@ -145,21 +139,17 @@ function Light({ token }: { readonly token: NewToken }) {
   });
   const usedAt = data?.tokens.find(({ id }) => id === token.id)?.lastUsedAt ?? null;
   return (
-    <p role="status" className="flex items-center gap-3">
-      <span
-        aria-hidden="true"
-        className={`size-3 rounded-full border-2 ${usedAt === null ? "skeleton border-soft" : "border-ok bg-ok"}`}
-      />
+    <ConnectionLight connected={usedAt !== null}>
       {usedAt === null ? (
-        <span className="text-soft">{t("connect.waiting", { name: token.name })}</span>
+        t("connect.waiting", { name: token.name })
       ) : (
-        <span>
+        <>
           <span className="font-medium text-ok">{t("connect.connected")}</span>{" "}
           <span className="text-soft">
             {t("connect.lastUsed")} <Ago at={usedAt} />
           </span>
-        </span>
+        </>
       )}
-    </p>
+    </ConnectionLight>
   );
 }
