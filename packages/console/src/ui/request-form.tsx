@@ -52,23 +52,57 @@ export function RequestForm(props: RequestFormProps) {
   );
 }
 
-interface CreationDialogProps extends Omit<RequestFormProps, "onCancel"> {
+interface Creation<Request, Made> {
+  readonly isPending: boolean;
+  readonly error: unknown;
+  readonly data: Made | undefined;
+  readonly mutate: (request: Request) => void;
+}
+
+const secrets = {
+  tokens: { action: "tokens.create", icon: "key" },
+  webhooks: { action: "webhooks.add", icon: "bell" },
+} as const;
+
+interface CreationDialogProps<Request, Made> extends Pick<RequestFormProps, "ready" | "children"> {
+  readonly of: keyof typeof secrets;
+  readonly creation: Creation<Request, Made>;
+  readonly request: () => Request;
+  readonly secretOf: (made: Made) => string;
   readonly onClose: () => void;
-  /** The secret that the request made. */
-  readonly made: { readonly title: string; readonly secret: string } | undefined;
-  readonly secretLabel: string;
-  /** That the secret cannot be shown again. */
-  readonly warning: string;
 }
 
 /** A dialog with a form that makes a secret, which is then shown once. */
-export function CreationDialog({ onClose, made, secretLabel, warning, ...form }: CreationDialogProps) {
+export function CreationDialog<Request, Made extends { readonly name: string }>(
+  props: CreationDialogProps<Request, Made>,
+) {
+  const { of, creation, request, secretOf, onClose, ...form } = props;
+  const { t } = useI18n();
+  const { action, icon } = secrets[of];
+  const made = creation.data;
   return (
-    <Dialog open onClose={onClose} wide title={made === undefined ? form.action : made.title}>
+    <Dialog
+      open
+      onClose={onClose}
+      wide
+      title={made === undefined ? t(action) : t(`${of}.ready`, { name: made.name })}
+    >
       {made === undefined ? (
-        <RequestForm {...form} onCancel={onClose} />
+        <RequestForm
+          {...form}
+          action={t(action)}
+          icon={icon}
+          request={creation}
+          onSubmit={() => creation.mutate(request())}
+          onCancel={onClose}
+        />
       ) : (
-        <ShownSecret secret={made.secret} label={secretLabel} warning={warning} onClose={onClose} />
+        <ShownSecret
+          secret={secretOf(made)}
+          label={t(`${of}.secret`)}
+          warning={t(`${of}.once`)}
+          onClose={onClose}
+        />
       )}
     </Dialog>
   );

@@ -1,12 +1,12 @@
 /** Connects an agent: creates a token, shows the snippet for the client, and shows when the token is used. */
 
 import { useQuery } from "@tanstack/react-query";
-import type { NewToken, TokenList, TokenRequest } from "@tendon/protocol";
+import type { NewToken, TokenList } from "@tendon/protocol";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useTokenCreation, useUnusedName } from "../../api/tokens.ts";
+import { useNewToken } from "../../api/tokens.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
@@ -81,10 +81,7 @@ function TokenMaker({
   readonly onMade: (token: NewToken) => void;
 }) {
   const { t } = useI18n();
-  const [typed, setTyped] = useState<string>();
-  const unused = useUnusedName("my-agent");
-  const name = typed ?? unused;
-  const make = useTokenCreation();
+  const { name, rename, isNamed, creation, create } = useNewToken("my-agent", ["read", "call"]);
   return (
     <div className="grid grid-cols-1 gap-3">
       <p className="text-soft">{t("connect.tokenLead")}</p>
@@ -92,13 +89,7 @@ function TokenMaker({
         className="flex flex-wrap gap-2"
         onSubmit={(event) => {
           event.preventDefault();
-          const request: TokenRequest = { name: name.trim(), scopes: ["read", "call"] };
-          make.mutate(request, {
-            onSuccess: (token) => {
-              setTyped(undefined);
-              onMade(token);
-            },
-          });
+          create(onMade);
         }}
       >
         <TextInput
@@ -106,19 +97,19 @@ function TokenMaker({
           required
           maxLength={64}
           value={name}
-          onChange={({ target }) => setTyped(target.value)}
+          onChange={({ target }) => rename(target.value)}
           className="max-w-56"
         />
         <Button
           type="submit"
           look={made === undefined ? "primary" : "plain"}
           icon="key"
-          disabled={make.isPending || name.trim() === ""}
+          disabled={creation.isPending || !isNamed}
         >
           {t(made === undefined ? "connect.make" : "connect.makeAnother")}
         </Button>
       </form>
-      {make.isError && <ProblemNote error={make.error} />}
+      {creation.isError && <ProblemNote error={creation.error} />}
       {made !== undefined && (
         <>
           <CodeBlock text={made.token} label={t("connect.token")} />

@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { useAliases } from "../../api/aliases.ts";
 import { endpointSetting, useEndpoints } from "../../api/endpoints.ts";
 import { useSession } from "../../api/session.tsx";
-import { useTokenCreation, useUnusedName } from "../../api/tokens.ts";
+import { useNewToken } from "../../api/tokens.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
 import { ConnectionLight } from "../../ui/connection-light.tsx";
@@ -19,6 +19,11 @@ import { Tabs } from "../../ui/tabs.tsx";
 
 interface StepsProps {
   readonly onAdded: (device: string) => void;
+}
+
+interface MadeProps extends StepsProps {
+  readonly token: NewToken;
+  readonly incoming: EndpointList["incoming"] | undefined;
 }
 
 export function ProviderSteps({ onAdded }: StepsProps) {
@@ -61,19 +66,14 @@ function EndpointOff() {
 
 function AddressForm({ onMade }: { readonly onMade: (token: NewToken) => void }) {
   const { t } = useI18n();
-  const [typed, setTyped] = useState<string>();
-  const unused = useUnusedName("tools");
-  const name = typed ?? unused;
-  const creation = useTokenCreation();
+  const { name, rename, isNamed, creation, create } = useNewToken("tools", ["read", "call", "endpoint"]);
   return (
     <RequestForm
       request={creation}
-      onSubmit={() =>
-        creation.mutate({ name: name.trim(), scopes: ["read", "call", "endpoint"] }, { onSuccess: onMade })
-      }
+      onSubmit={() => create(onMade)}
       action={t("add.providerMake")}
       icon="key"
-      ready={name.trim() !== ""}
+      ready={isNamed}
     >
       <TextField
         label={t("connect.tokenName")}
@@ -81,17 +81,13 @@ function AddressForm({ onMade }: { readonly onMade: (token: NewToken) => void })
         required
         maxLength={64}
         value={name}
-        onChange={setTyped}
+        onChange={rename}
       />
     </RequestForm>
   );
 }
 
-function ProviderAddress({
-  token,
-  incoming,
-  onAdded,
-}: StepsProps & { readonly token: NewToken; readonly incoming: EndpointList["incoming"] | undefined }) {
+function ProviderAddress({ token, incoming, onAdded }: MadeProps) {
   const { t } = useI18n();
   const { gateway } = useSession();
   const { otaProblem } = gateway;
@@ -144,11 +140,7 @@ const commands: readonly {
 ];
 
 /** Waits for the programs that use the token. There may be several. */
-function ConnectedProviders({
-  token,
-  incoming,
-  onAdded,
-}: StepsProps & { readonly token: NewToken; readonly incoming: EndpointList["incoming"] | undefined }) {
+function ConnectedProviders({ token, incoming, onAdded }: MadeProps) {
   const { t } = useI18n();
   const aliasOf = useAliases();
   const devices = (incoming?.providers ?? []).flatMap((each) =>

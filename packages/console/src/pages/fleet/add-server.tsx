@@ -4,13 +4,18 @@ import type { DeviceDetail, HttpDeviceRequest } from "@tendon/protocol";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
-import { useI18n } from "../../i18n/i18n.tsx";
+import { type Key, useI18n } from "../../i18n/i18n.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
 import { RequestForm } from "../../ui/request-form.tsx";
 
 const empty = { alias: "", url: "", header: "" };
 type Draft = Readonly<typeof empty>;
+const labels = {
+  alias: ["add.serverAlias", "add.serverAliasHint"],
+  url: ["add.serverUrl", "add.serverUrlHint"],
+  header: ["add.serverHeader", "add.serverHeaderHint"],
+} as const satisfies Record<keyof Draft, readonly [Key, Key]>;
 
 export function ServerSteps({ onAdded }: { readonly onAdded: (device: string) => void }) {
   const { t } = useI18n();
@@ -25,6 +30,9 @@ export function ServerSteps({ onAdded }: { readonly onAdded: (device: string) =>
     },
   });
   const field = (name: keyof Draft) => ({
+    label: t(labels[name][0]),
+    hint: t(labels[name][1]),
+    maxLength: 2_048,
     value: draft[name],
     onChange: (text: string) => setDraft({ ...draft, [name]: text }),
   });
@@ -36,27 +44,9 @@ export function ServerSteps({ onAdded }: { readonly onAdded: (device: string) =>
         action={t("add.serverAdd")}
         icon="plus"
       >
-        <TextField
-          label={t("add.serverAlias")}
-          hint={t("add.serverAliasHint")}
-          required
-          maxLength={24}
-          {...field("alias")}
-        />
-        <TextField
-          label={t("add.serverUrl")}
-          hint={t("add.serverUrlHint")}
-          required
-          maxLength={2_048}
-          {...field("url")}
-        />
-        <TextField
-          label={t("add.serverHeader")}
-          hint={t("add.serverHeaderHint")}
-          type="password"
-          maxLength={2_048}
-          {...field("header")}
-        />
+        <TextField {...field("alias")} required maxLength={24} />
+        <TextField {...field("url")} required />
+        <TextField {...field("header")} type="password" />
       </RequestForm>
       <p role="status" className="text-ok empty:hidden">
         {add.isSuccess && t("add.serverAdded")}

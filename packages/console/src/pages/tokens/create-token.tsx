@@ -39,18 +39,14 @@ export function CreateTokenDialog({ onClose }: { readonly onClose: () => void })
   const [draft, setDraft] = useState(firstDraft);
   const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
   const noDevice = draft.limited && wordsOf(draft.tags).length + wordsOf(draft.ids).length === 0;
-  const { data } = creation;
   return (
     <CreationDialog
-      onClose={onClose}
-      request={creation}
-      onSubmit={() => creation.mutate(requestOf(draft))}
-      action={t("tokens.create")}
-      icon="key"
+      of="tokens"
+      creation={creation}
+      request={() => requestOf(draft)}
+      secretOf={({ token }) => token}
       ready={draft.name.trim() !== "" && draft.scopes.length > 0 && !noDevice}
-      made={data && { title: t("tokens.ready", { name: data.name }), secret: data.token }}
-      secretLabel={t("tokens.secret")}
-      warning={t("tokens.once")}
+      onClose={onClose}
     >
       <TextField
         label={t("tokens.name")}

@@ -20,18 +20,14 @@ export function AddWebhookDialog({ onClose }: { readonly onClose: () => void }) 
     value: draft[name],
     onChange: (text: string) => setDraft({ ...draft, [name]: text }),
   });
-  const { data } = creation;
   return (
     <CreationDialog
-      onClose={onClose}
-      request={creation}
-      onSubmit={() => creation.mutate(requestOf(draft))}
-      action={t("webhooks.add")}
-      icon="bell"
+      of="webhooks"
+      creation={creation}
+      request={() => requestOf(draft)}
+      secretOf={({ secret }) => secret}
       ready={draft.url.trim() !== ""}
-      made={data && { title: t("webhooks.ready", { name: data.name }), secret: data.secret }}
-      secretLabel={t("webhooks.secret")}
-      warning={t("webhooks.once")}
+      onClose={onClose}
     >
       <TextField
         label={t("webhooks.url")}
