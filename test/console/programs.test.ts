@@ -4,6 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { HttpServer, McpPipe } from "@tendon/simulator";
 import { describe, expect, it } from "vitest";
+import { until } from "../inbox.ts";
 import { bringInspector, seriousFindings } from "./accessibility.ts";
 import { homeProgram, untilOnline } from "./console-site.ts";
 import { headings } from "./page-headings.ts";
@@ -118,6 +119,14 @@ describe("devices that are not boards", () => {
     const row = (alias: string) => page.getByRole("link", { name: new RegExp(`${alias} `) });
     await row("configured").getByTitle("MCP server").locator("visible=true").waitFor();
     await row("configured").getByText("simulated-sessions").waitFor();
+    // Programs are not asked for the status of a board.
+    expect(await page.getByRole("button", { name: "Refresh status" }).count()).toBe(0);
+    await shared.startBoard("beside-programs");
+    await page.getByRole("button", { name: "Refresh status" }).click();
+    await until(async () => {
+      const { calls } = (await site.rest("GET", "/calls")).body as { calls: { device: string }[] };
+      return calls.length > 0 && calls.every(({ device }) => device.startsWith("02:"));
+    }, "the call to the board alone");
     await row("home").getByTitle("Program").locator("visible=true").waitFor();
     complaints.check();
   });
