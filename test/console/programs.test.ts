@@ -153,7 +153,13 @@ describe("devices that are not boards", () => {
     const gone = await HttpServer.start();
     const { url } = gone;
     await gone.stop();
-    await site.rest("POST", "/devices/http", { alias: "gone", url });
+    await shared.go("/?add=server");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Alias").fill("gone");
+    await dialog.getByLabel("Address").fill(url);
+    await page.keyboard.press("Enter");
+    await dialog.getByText("Added. Waiting for the server…").waitFor();
+    await dialog.getByText("the server cannot be reached").waitFor();
     await shared.go("/devices/gone");
     await fact("Problem").getByText("the server cannot be reached").waitFor();
     expect(await fact("Source").textContent()).toBe("Added by an administrator");

@@ -1,14 +1,12 @@
 /** A program that connects to the gateway's MCP endpoint: its address, shown once, and whether it has connected. */
 import type { EndpointList, NewToken } from "@tendon/protocol";
 import { useEffect, useRef, useState } from "react";
-import { Link } from "wouter";
 import { useAliases } from "../../api/aliases.ts";
 import { endpointSetting, useEndpoints } from "../../api/endpoints.ts";
 import { useSession } from "../../api/session.tsx";
 import { useNewToken } from "../../api/tokens.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
-import { deviceAddress } from "../../shell/navigation.ts";
-import { ConnectionLight } from "../../ui/connection-light.tsx";
+import { AddedDevices } from "../../ui/connection-light.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
@@ -151,22 +149,10 @@ function ConnectedProviders({ token, incoming, onAdded }: MadeProps) {
     for (const device of all.split("\n")) if (device !== "") onAdded(device);
   }, [all, onAdded]);
   return (
-    <ConnectionLight connected={devices.length > 0}>
-      {devices.length === 0 ? (
-        t("add.providerWaiting")
-      ) : (
-        <>
-          <span className="font-medium text-ok">{t("add.providerConnected")}</span>{" "}
-          {devices.map((device, at) => (
-            <span key={device}>
-              {at > 0 && ", "}
-              <Link href={deviceAddress(device)} className="rounded text-accent-deep underline">
-                {aliasOf(device)}
-              </Link>
-            </span>
-          ))}
-        </>
-      )}
-    </ConnectionLight>
+    <AddedDevices
+      waiting={t("add.providerWaiting")}
+      connected={t("add.providerConnected")}
+      devices={devices.map((id) => ({ id, alias: aliasOf(id) }))}
+    />
   );
 }

@@ -1,10 +1,11 @@
 /** The form for an MCP server over HTTP. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { DeviceDetail, HttpDeviceRequest } from "@tendon/protocol";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { keys } from "../../api/queries.ts";
+import { deviceQuery, keys } from "../../api/queries.ts";
 import { type Key, useI18n } from "../../i18n/i18n.tsx";
+import { AddedDevices } from "../../ui/connection-light.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
 import { RequestForm } from "../../ui/request-form.tsx";
@@ -16,6 +17,9 @@ const labels = {
   url: ["add.serverUrl", "add.serverUrlHint"],
   header: ["add.serverHeader", "add.serverHeaderHint"],
 } as const satisfies Record<keyof Draft, readonly [Key, Key]>;
+
+/** No event announces why a server does not answer, so its device is polled. */
+const lookEveryMs = 2_000;
 
 export function ServerSteps({ onAdded }: { readonly onAdded: (device: string) => void }) {
   const { t } = useI18n();
@@ -48,11 +52,28 @@ export function ServerSteps({ onAdded }: { readonly onAdded: (device: string) =>
         <TextField {...field("url")} required />
         <TextField {...field("header")} type="password" />
       </RequestForm>
-      <p role="status" className="text-ok empty:hidden">
-        {add.isSuccess && t("add.serverAdded")}
-      </p>
+      {add.data !== undefined && <AddedServer id={add.data.id} />}
       <GuideLink guide="http-devices">{t("action.guide")}</GuideLink>
     </div>
+  );
+}
+
+/** Whether the server answers, and why not. */
+function AddedServer({ id }: { readonly id: string }) {
+  const { t } = useI18n();
+  const { data } = useQuery({ ...deviceQuery(id), refetchInterval: lookEveryMs });
+  const problem = data?.server?.problem;
+  return (
+    <>
+      <AddedDevices
+        waiting={t("add.serverWaiting")}
+        connected={t("add.serverOnline")}
+        devices={data?.online === true ? [data] : []}
+      />
+      {data?.online === false && typeof problem === "string" && (
+        <p className="text-sm break-words text-bad">{problem}</p>
+      )}
+    </>
   );
 }
 
