@@ -51,6 +51,17 @@ async function start(args) {
 const running = [];
 
 const talkers = ["02:00:00:de:40:01", "02:00:00:de:40:02"];
+/** The tokens in the addresses of two agents; one expires soon. */
+const agentTokens = [1_000_001, 1_000_002].map((agentId, at) => {
+  const exp = Math.floor(Date.now() / 1_000) + (at === 0 ? 300 : 20) * 86_400;
+  return `e30.${Buffer.from(JSON.stringify({ agentId, exp })).toString("base64url")}.simulated`;
+});
+const broker = (agentToken, ...more) =>
+  start(["simulate", "endpoint-broker", "--port", "0", "--agent-token", agentToken, "--json", ...more]);
+const agents = await Promise.all([
+  broker(agentTokens[0], "--call-tool", "devices_list"),
+  broker(agentTokens[1], "--fault", "close-4004"),
+]);
 const voiceServer = await start(["simulate", "voice-server", "--port", "0", "--json"]);
 fs.writeFileSync(
   path.join(folder, "tendon.yaml"),
@@ -58,6 +69,8 @@ fs.writeFileSync(
     access: {
       rules: [{ tool: "self.screen.set_theme", principal: "kitchen-agent", effect: "confirm" }],
     },
+    agents: { endpoints: agents.map((agent) => ({ url: agent.url, token: "voice" })) },
+    endpoint: { enabled: true },
     voice: { udpPort: 0, upstream: talkers.map((device) => ({ device, url: voiceServer.url })) },
   }),
 );
@@ -136,6 +149,23 @@ async function live() {
   await call("home", "set_thermostat", { target: 21.5 });
 }
 
+/** Devices that are not boards, and the token of the voice agents. */
+async function programs() {
+  await rest("POST", "/tokens", { name: "voice", scopes: ["read", "call"] });
+  const tools = await rest("POST", "/tokens", { name: "calculators", scopes: ["endpoint", "read", "call"] });
+  await start(["simulate", "mcp-pipe", providerAddress(tools.token), "--json"]);
+  const server = await start(["simulate", "http-server", "--kind", "espressif", "--port", "0", "--json"]);
+  await rest("POST", "/devices/http", { alias: "greenhouse", url: server.url });
+  await until(async () => {
+    const { devices } = await rest("GET", "/devices?online=true");
+    return ["calculator", "greenhouse"].every((id) =>
+      devices.some((one) => one.id === id && one.toolsComplete),
+    );
+  });
+}
+
+const providerAddress = (secret) => `${url.replace("http", "ws")}/mcp_endpoint/mcp/?token=${secret}`;
+
 /** The image that the tests make, too: it has all a gateway looks at, and runs nowhere. */
 async function handIn(board, version, share) {
   // Vite reads TypeScript where Node does not yet; it is the console's.
@@ -170,7 +200,9 @@ async function updated() {
 
 const wanted = process.argv.slice(2);
 const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
+  executablePath: ["/usr/bin/chromium", "/usr/bin/chromium-headless-shell"].find((file) =>
+    fs.existsSync(file),
+  ),
   args: ["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"],
   env: { ...process.env, FONTCONFIG_FILE: fonts },
 });
@@ -193,7 +225,8 @@ async function picture(
   await page.goto(link);
   await page.getByRole("navigation").first().waitFor();
   await page.goto(`${url}${at}`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
+  // A dialog hides the page from screen readers.
+  await page.locator("h1").first().waitFor();
   await act(page);
   await page.waitForTimeout(900);
   await page.screenshot({ path: path.join(images, `${name}.png`) });
@@ -204,6 +237,7 @@ async function picture(
 try {
   fs.mkdirSync(images, { recursive: true });
   await live();
+  await programs();
   await picture("fleet", "/");
   await picture("device", "/devices/desk", {
     viewport: { width: 1280, height: 1000 },
@@ -234,6 +268,24 @@ try {
     scopes: ["read", "call", "call:user"],
     expiresAt: new Date(Date.now() + 90 * day).toISOString(),
   });
+  await picture("add-provider", "/?add=provider", {
+    viewport: { width: 1280, height: 900 },
+    act: async (page) => {
+      await page.getByLabel("Name of the token").fill("weather");
+      await page.getByRole("button", { name: "Create address" }).click();
+      const address = page.getByRole("figure", { name: "Address of the MCP endpoint" });
+      await start([
+        "simulate",
+        "mcp-pipe",
+        (await address.textContent()).trim(),
+        "--name",
+        "Weather",
+        "--json",
+      ]);
+      await page.getByText("Connected:").waitFor();
+    },
+  });
+  await picture("voice-agents", "/voice-agents", { viewport: { width: 1280, height: 720 } });
   await picture("tokens", "/tokens", { viewport: { width: 1280, height: 660 } });
   await picture("audit", "/audit", { viewport: { width: 1280, height: 720 }, theme: "dark" });
   await picture("phone", "/devices/kitchen", { viewport: phone, theme: "dark" });

@@ -11,6 +11,7 @@ import {
 import { describe, expect, it } from "vitest";
 import { makeToken } from "./access/tokens.ts";
 import { ask } from "./http-client.ts";
+import { openServer } from "./http-devices/servers.ts";
 import { until } from "./inbox.ts";
 import { type RawDevice, textContent, tool } from "./raw-device.ts";
 import { RestartingGateway } from "./restarting-gateway.ts";
@@ -37,6 +38,26 @@ describe("the client", () => {
     expect((await devices.tools("desk", { user: true })).tools.map(({ name }) => name)).toEqual(["a", "u"]);
     expect(await devices.delete("desk", { history: true })).toBeUndefined();
     await expect(devices.get("desk")).rejects.toMatchObject({ code: "device_unknown", status: 404 });
+  });
+
+  it("adds and deletes an MCP server over HTTP, and lists the endpoints of voice agents", async () => {
+    const server = await openServer({ token: "a-secret" });
+    const site = await openSite({ config: { endpoint: { enabled: true } } });
+    const { devices, endpoints } = clientOf(site);
+    const headers = { Authorization: "Bearer a-secret" };
+    const added = await devices.addHttp({ alias: "lamp", url: server.url, headers });
+    expect(added).toMatchObject({ kind: "http", server: { configured: false } });
+    await until(async () => (await devices.get("lamp")).online, "the server online");
+    expect(JSON.stringify(await devices.get("lamp"))).not.toContain("a-secret");
+    await expect(devices.addHttp({ alias: "lamp", url: server.url })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    await devices.delete("lamp");
+    expect((await devices.list()).devices).toEqual([]);
+    expect(await endpoints.list()).toEqual({
+      endpoints: [],
+      incoming: { enabled: true, callers: [], providers: [] },
+    });
   });
 
   it("lists imported devices, and removes one", async () => {
@@ -173,6 +194,7 @@ describe("the client", () => {
       client.approvals,
       client.jobs,
       client.audit,
+      client.endpoints,
       client.webhooks,
     ];
     for (const group of groups) {
@@ -181,7 +203,7 @@ describe("the client", () => {
         await (name === "list" || name === "queued" ? call({}) : call("VALUE", {}));
       }
     }
-    expect(asked).toHaveLength(30);
+    expect(asked).toHaveLength(31);
     expect(
       asked.filter((request) => !known.includes(request.replace("/api/v1", "")) && !known.includes(request)),
     ).toEqual([]);

@@ -28,6 +28,7 @@ describe("the tokens page", () => {
     await page.getByRole("button", { name: "Create token" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name", { exact: true }).fill("hall tablet");
+    await dialog.getByLabel("Connect to the MCP endpoint of this gateway").waitFor();
     await dialog.getByLabel("Call user-only tools").click();
     await dialog.getByLabel("Only some").click();
     const create = dialog.getByRole("button", { name: "Create token" });

@@ -265,8 +265,7 @@ describe("the fleet page", () => {
     await dialog.getByLabel("Alias").fill("lamp");
     await dialog.getByLabel("Address").fill(server.url);
     await dialog.getByRole("button", { name: "Add server" }).click();
-    await dialog.getByText("Added. It is in the list now").waitFor();
-    await until(async () => (await site.device("lamp"))["online"] === true, "the server online");
+    await dialog.getByRole("status").filter({ hasText: "Online: lamp" }).waitFor();
     await dialog.getByRole("radio", { name: "Virtual device" }).check();
     await dialog.getByText(/comes back after a restart/).waitFor();
     await page.waitForURL((url) => url.search === "?add=virtual");

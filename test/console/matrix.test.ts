@@ -40,6 +40,7 @@ async function livelyOptions(shared: SharedConsole, upstream: Upstream): Promise
   shared.atEnd(() => fs.rmSync(folder, { recursive: true, force: true }));
   return {
     config: {
+      endpoint: { enabled: true },
       voice: { udpPort: 0, upstream: [{ url: upstream.server.url }] },
       access: { rules: [{ tool: "self.screen.set_brightness", effect: "confirm", principal: "*agent*" }] },
     },
@@ -107,6 +108,7 @@ async function addActivity(shared: SharedConsole, upstream: Upstream): Promise<r
     "/audit",
     "/settings",
     "/tokenz",
+    "/?add=provider",
     `/devices/${desk}`,
   ];
 }

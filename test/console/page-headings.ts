@@ -17,6 +17,7 @@ export const headings = {
     "Audit",
     "Settings",
     "This page does not exist",
+    "Fleet",
   ],
   zh: [
     "设备",
@@ -35,6 +36,7 @@ export const headings = {
     "审计",
     "设置",
     "没有这个页面",
+    "设备",
   ],
   es: [
     "Flota",
@@ -53,6 +55,7 @@ export const headings = {
     "Auditoría",
     "Configuración",
     "Esta página no existe",
+    "Flota",
   ],
   vi: [
     "Thiết bị",
@@ -71,5 +74,6 @@ export const headings = {
     "Nhật ký quản trị",
     "Cấu hình",
     "Trang này không tồn tại",
+    "Thiết bị",
   ],
 } as const;

@@ -2,6 +2,7 @@
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { NewToken, TokenList, TokenRequest, TokenView } from "@tendon/protocol";
+import { useState } from "react";
 import { api, inPath } from "./client.ts";
 import { keys } from "./queries.ts";
 import { useSession } from "./session.tsx";
@@ -17,6 +18,32 @@ export function useTokens() {
     enabled: may("admin"),
     refetchInterval: lookEveryMs,
   });
+}
+
+/** A new token with a suggested name, which the user may change. */
+export function useNewToken(suggested: string, scopes: TokenRequest["scopes"]) {
+  const [typed, setTyped] = useState<string>();
+  const unused = useUnusedName(suggested);
+  const name = typed ?? unused;
+  const creation = useTokenCreation();
+  const create = (onMade: (token: NewToken) => void) =>
+    creation.mutate(
+      { name: name.trim(), scopes },
+      {
+        onSuccess: (token) => {
+          setTyped(undefined);
+          onMade(token);
+        },
+      },
+    );
+  return { name, rename: setTyped, isNamed: name.trim() !== "", creation, create };
+}
+
+/** The given name, or the first of `NAME-2`, … that no token has. */
+function useUnusedName(first: string): string {
+  const names = useTokens().data?.tokens.map(({ name }) => name) ?? [];
+  if (!names.includes(first)) return first;
+  for (let number = 2; ; number += 1) if (!names.includes(`${first}-${number}`)) return `${first}-${number}`;
 }
 
 export function useTokenCreation() {

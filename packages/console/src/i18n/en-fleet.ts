@@ -108,7 +108,8 @@ export const fleet = {
   "add.serverHeader": "Authorization header",
   "add.serverHeaderHint": "Optional, such as Bearer and a token. It is encrypted and never shown again.",
   "add.serverAdd": "Add server",
-  "add.serverAdded": "Added. It is in the list now, and online when it answers.",
+  "add.serverWaiting": "Added. Waiting for the server…",
+  "add.serverOnline": "Online:",
   "add.program": "Program",
   "add.programLead": "An MCP server on this machine",
   "add.programSteps":

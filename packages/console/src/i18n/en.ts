@@ -61,7 +61,7 @@ export const en = {
   "device.wasOnline": "Was online",
   "device.wasOffline": "Was offline",
   "device.server": "MCP server",
-  "device.serverAddress": "Server",
+  "device.serverAddress": "Address",
   "device.program": "Program",
   "device.unknownBoard": "Unknown board",
   "device.neverSeen": "Never seen",

@@ -112,7 +112,8 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "add.serverHeader": "Cabecera Authorization",
   "add.serverHeaderHint": "Opcional: por ejemplo, Bearer y un token. Se cifra y no vuelve a mostrarse.",
   "add.serverAdd": "Añadir servidor",
-  "add.serverAdded": "Añadido. Ya está en la lista y estará en línea cuando responda.",
+  "add.serverWaiting": "Añadido. Esperando al servidor…",
+  "add.serverOnline": "En línea:",
   "add.program": "Programa",
   "add.programLead": "Un servidor MCP en esta máquina",
   "add.programSteps":

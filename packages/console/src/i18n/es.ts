@@ -62,7 +62,7 @@ export const es: Catalogue = {
   "device.wasOnline": "Estaba en línea",
   "device.wasOffline": "Estaba desconectado",
   "device.server": "Servidor MCP",
-  "device.serverAddress": "Servidor",
+  "device.serverAddress": "Dirección",
   "device.program": "Programa",
   "device.unknownBoard": "Placa desconocida",
   "device.neverSeen": "Nunca visto",

@@ -63,12 +63,13 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue, style = bro
   const isHalfDay = style.hourCycle === "h11" || style.hourCycle === "h12";
   const minutes = { hour: isHalfDay ? "numeric" : "2-digit", minute: "2-digit", ...cycle } as const;
   const seconds = { ...minutes, second: "2-digit" } as const;
-  const date = { month: "short", day: "numeric" } as const;
+  const monthDay = { month: "short", day: "numeric" } as const;
   const format = (options: Intl.DateTimeFormatOptions) => new Intl.DateTimeFormat(style.locale, options);
-  const exact = format({ year: "numeric", ...date, ...seconds });
+  const date = format({ year: "numeric", ...monthDay });
+  const exact = format({ year: "numeric", ...monthDay, ...seconds });
   const clock = format(seconds);
   const minute = format(minutes);
-  const day = format({ ...date, ...minutes });
+  const day = format({ ...monthDay, ...minutes });
   const either = new Intl.ListFormat(code, { type: "disjunction" });
   const ago = new Intl.RelativeTimeFormat(code, { numeric: "auto", style: "short" });
   const relative = (ms: number, sign: 1 | -1) => {
@@ -92,6 +93,7 @@ export function createI18n(code: LanguageCode, catalogue: Catalogue, style = bro
     /** A list such as “lab or office”. */
     either: (items: readonly string[]) => either.format(items),
     exact: (at: Date) => exact.format(at),
+    date: (at: Date) => date.format(at),
     clock: (at: Date) => (isToday(at) ? clock : day).format(at),
     /** A label of a time axis. */
     axisTime: (at: Date, withSeconds: boolean) => (withSeconds ? clock : minute).format(at),

@@ -111,7 +111,8 @@ export const fleet: Readonly<Record<keyof typeof en, string>> = {
   "add.serverHeader": "Header Authorization",
   "add.serverHeaderHint": "Không bắt buộc, ví dụ Bearer và token. Được mã hóa và không hiển thị lại.",
   "add.serverAdd": "Thêm máy chủ",
-  "add.serverAdded": "Đã thêm. Thiết bị có trong danh sách và trực tuyến khi máy chủ trả lời.",
+  "add.serverWaiting": "Đã thêm. Đang chờ máy chủ…",
+  "add.serverOnline": "Trực tuyến:",
   "add.program": "Chương trình",
   "add.programLead": "Máy chủ MCP trên máy này",
   "add.programSteps":

@@ -62,7 +62,7 @@ export const vi: Catalogue = {
   "device.wasOnline": "Đã trực tuyến",
   "device.wasOffline": "Đã ngoại tuyến",
   "device.server": "Máy chủ MCP",
-  "device.serverAddress": "Máy chủ",
+  "device.serverAddress": "Địa chỉ",
   "device.program": "Chương trình",
   "device.unknownBoard": "Bo mạch không rõ",
   "device.neverSeen": "Chưa từng thấy",

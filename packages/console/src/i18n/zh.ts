@@ -62,7 +62,7 @@ export const zh: Catalogue = {
   "device.wasOnline": "曾在线",
   "device.wasOffline": "曾离线",
   "device.server": "MCP 服务器",
-  "device.serverAddress": "服务器",
+  "device.serverAddress": "地址",
   "device.program": "程序",
   "device.unknownBoard": "未知开发板",
   "device.neverSeen": "从未出现",

@@ -30,7 +30,7 @@ const places: readonly Place[] = [
   { to: consolePaths.guides, icon: "guides", label: "nav.guides" },
   administration(consolePaths.tokens, "key", "nav.tokens"),
   administration(consolePaths.webhooks, "bell", "nav.webhooks"),
-  administration(consolePaths.voiceAgents, "voice", "nav.voiceAgents"),
+  administration(consolePaths.voiceAgents, "agent", "nav.voiceAgents"),
   administration(consolePaths.audit, "audit", "nav.audit"),
   administration(consolePaths.settings, "settings", "nav.settings"),
   administration(consolePaths.firmware, "firmware", "nav.firmware"),
@@ -53,6 +53,11 @@ export function isHere(place: Place, location: string): boolean {
 
 export function deviceAddress(id: string): string {
   return `/devices/${encodeURIComponent(id).replaceAll("%3A", ":")}`;
+}
+
+/** The address of the dialog that adds a device of a kind. */
+export function addAddress(kind: string): string {
+  return `${consolePaths.fleet}?add=${encodeURIComponent(kind)}`;
 }
 
 /** What a part of an address says. The router leaves some characters encoded, such as the colon. */

@@ -1,4 +1,4 @@
-import type { ComponentProps } from "react";
+import { type ComponentProps, type ReactNode, useId } from "react";
 import { Icon } from "./icon.tsx";
 
 export const inputClass =
@@ -29,5 +29,60 @@ export function Select({ className = "", children, ...rest }: ComponentProps<"se
         <Icon name="down" size={12} />
       </span>
     </div>
+  );
+}
+
+interface Labels {
+  readonly label: string;
+  /** What to enter; screen readers read it with the field. */
+  readonly hint?: string;
+}
+
+/** A field with its label above and its hint below. */
+export function Field({
+  label,
+  hint,
+  children,
+}: Labels & {
+  readonly children: (names: { readonly id: string; readonly "aria-describedby"?: string }) => ReactNode;
+}) {
+  const id = useId();
+  const hintId = `${id}-hint`;
+  return (
+    <div className="flex w-full min-w-0 flex-col gap-1">
+      <label htmlFor={id} className="text-sm font-medium">
+        {label}
+      </label>
+      {children({ id, ...(hint === undefined ? {} : { "aria-describedby": hintId }) })}
+      {hint !== undefined && (
+        <p id={hintId} className="text-sm text-soft">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export function TextField({
+  label,
+  hint,
+  onChange,
+  ...rest
+}: Labels &
+  Omit<ComponentProps<"input">, "id" | "onChange"> & {
+    readonly value: string;
+    readonly onChange: (text: string) => void;
+  }) {
+  return (
+    <Field label={label} {...(hint === undefined ? {} : { hint })}>
+      {(names) => (
+        <TextInput
+          autoComplete="off"
+          {...rest}
+          {...names}
+          onChange={({ target }) => onChange(target.value)}
+        />
+      )}
+    </Field>
   );
 }

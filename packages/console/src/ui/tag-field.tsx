@@ -1,5 +1,4 @@
-import { useId } from "react";
-import { TextInput } from "./field.tsx";
+import { TextField } from "./field.tsx";
 
 /** Tags as text, with the known ones as buttons. */
 export function TagField(props: {
@@ -10,25 +9,12 @@ export function TagField(props: {
   readonly onChange: (text: string) => void;
 }) {
   const { label, hint, value, known, onChange } = props;
-  const id = useId();
   const tags = wordsOf(value);
   const toggle = (tag: string) =>
     onChange((tags.includes(tag) ? tags.filter((each) => each !== tag) : [...tags, tag]).join(" "));
   return (
     <div className="flex flex-col gap-1">
-      <label htmlFor={id} className="text-sm">
-        {label}
-      </label>
-      <TextInput
-        id={id}
-        autoComplete="off"
-        aria-describedby={`${id}-hint`}
-        value={value}
-        onChange={({ target }) => onChange(target.value)}
-      />
-      <p id={`${id}-hint`} className="text-sm text-soft">
-        {hint}
-      </p>
+      <TextField label={label} hint={hint} value={value} onChange={onChange} />
       <div className="flex flex-wrap gap-1">
         {known.map((tag) => (
           <button

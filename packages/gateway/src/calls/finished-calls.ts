@@ -121,6 +121,7 @@ export class FinishedCalls {
       answer: call.answer === undefined ? undefined : keptAnswer(call.answer),
       late: undefined,
     });
+    if (requested.origin?.via === "endpoint") events.endpointCallFinished(outcome);
     // The fields are listed twice because spreading one object into the other is slower.
     const event = events.callFinished(
       { callId, device, tool, principal, outcome, queuedMs, durationMs },

@@ -36,6 +36,7 @@ export class EndpointSession extends ProgramSession {
   readonly #socket: WebSocket;
   readonly #pipes: McpPipes;
   #introduced = false;
+  #ignoredFrames = 0;
 
   constructor(socket: WebSocket, dependencies: EndpointSessionDependencies) {
     super({ ...dependencies, deviceId: unnamed, flow: socket });
@@ -61,6 +62,7 @@ export class EndpointSession extends ProgramSession {
       const parsed = isBinary ? undefined : parseJson(text);
       if (isObject(parsed)) this.#message(text, parsed as unknown as JSONRPCMessage);
       else {
+        this.#ignoredFrames += 1;
         dependencies.ignored();
         this.intake.count(1, text.length);
       }
@@ -75,6 +77,10 @@ export class EndpointSession extends ProgramSession {
   /** The id of its device; `undefined` until it has listed its tools. */
   get device(): string | undefined {
     return this.isReady ? this.deviceId : undefined;
+  }
+
+  get ignoredFrames(): number {
+    return this.#ignoredFrames;
   }
 
   close(closeCode: number, reason: string, deviceLeft = true): void {

@@ -55,6 +55,11 @@ export class CallEvents extends EventStream {
     return this.add("call.finished", at, device, data);
   }
 
+  /** One that a voice agent made over an MCP endpoint. */
+  endpointCallFinished(outcome: string): void {
+    this.#metrics.endpointCalls.inc({ outcome });
+  }
+
   callLate(device: string, data: { callId: string; tool: string; lateMs: number; failed: boolean }): void {
     this.#metrics.lateReplies.inc();
     this.#log.info({ device, ...data }, "a device answered a call that had already ended");

@@ -8,9 +8,21 @@ export class Metrics {
     help: "Devices connected now",
     registers: [this.registry],
   });
+  readonly devicesOnlineByKind = new Gauge({
+    name: "tendon_devices_online_by_kind",
+    help: "Devices connected now, by kind: esp32, process, http or endpoint",
+    labelNames: ["kind"] as const,
+    registers: [this.registry],
+  });
   readonly calls = new Counter({
     name: "tendon_calls_total",
     help: "Tool calls by outcome: ok, tool_error or an error code",
+    labelNames: ["outcome"] as const,
+    registers: [this.registry],
+  });
+  readonly endpointCalls = new Counter({
+    name: "tendon_endpoint_calls_total",
+    help: "Tool calls of voice agents over MCP endpoints, by outcome",
     labelNames: ["outcome"] as const,
     registers: [this.registry],
   });

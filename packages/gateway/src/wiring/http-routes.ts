@@ -102,7 +102,10 @@ export async function openRoutes(http: Http, dependencies: RouteDependencies): P
         endpoints: endpoints.warning(),
       }),
     measure(metrics) {
-      metrics.devicesOnline.set(services.fleet.sessions().length);
+      const sessions = services.fleet.sessions();
+      metrics.devicesOnline.set(sessions.length);
+      metrics.devicesOnlineByKind.reset();
+      for (const { kind } of sessions) metrics.devicesOnlineByKind.inc({ kind });
       metrics.certificateExpiry.set((certificate?.expiresAt ?? 0) / 1_000);
       cluster?.health.measure(metrics);
     },

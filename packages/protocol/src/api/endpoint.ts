@@ -44,7 +44,15 @@ const EndpointCaller = Type.Object(
 );
 
 const EndpointProvider = Type.Object(
-  { token: Type.String(), device: Type.String(), connectedAt: Time, node: Type.String() },
+  {
+    token: Type.String(),
+    device: Type.String(),
+    connectedAt: Time,
+    ignoredFrames: Type.Integer({
+      description: "Frames of this connection that were not JSON, such as the program's log lines",
+    }),
+    node: Type.String(),
+  },
   { $id: "EndpointProvider" },
 );
 

@@ -1,15 +1,16 @@
 /** Connects an agent: creates a token, shows the snippet for the client, and shows when the token is used. */
 
 import { useQuery } from "@tanstack/react-query";
-import type { NewToken, TokenList, TokenRequest } from "@tendon/protocol";
+import type { NewToken, TokenList } from "@tendon/protocol";
 import { useState } from "react";
 import { api } from "../../api/client.ts";
 import { keys } from "../../api/queries.ts";
 import { useSession } from "../../api/session.tsx";
-import { useTokenCreation, useTokens } from "../../api/tokens.ts";
+import { useNewToken } from "../../api/tokens.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
+import { ConnectionLight } from "../../ui/connection-light.tsx";
 import { CodeBlock } from "../../ui/copy.tsx";
 import { TextInput } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
@@ -80,10 +81,7 @@ function TokenMaker({
   readonly onMade: (token: NewToken) => void;
 }) {
   const { t } = useI18n();
-  const [typed, setTyped] = useState<string>();
-  const known = useTokens().data?.tokens ?? [];
-  const name = typed ?? unusedName(known.map((token) => token.name));
-  const make = useTokenCreation();
+  const { name, rename, isNamed, creation, create } = useNewToken("my-agent", ["read", "call"]);
   return (
     <div className="grid grid-cols-1 gap-3">
       <p className="text-soft">{t("connect.tokenLead")}</p>
@@ -91,13 +89,7 @@ function TokenMaker({
         className="flex flex-wrap gap-2"
         onSubmit={(event) => {
           event.preventDefault();
-          const request: TokenRequest = { name: name.trim(), scopes: ["read", "call"] };
-          make.mutate(request, {
-            onSuccess: (token) => {
-              setTyped(undefined);
-              onMade(token);
-            },
-          });
+          create(onMade);
         }}
       >
         <TextInput
@@ -105,19 +97,19 @@ function TokenMaker({
           required
           maxLength={64}
           value={name}
-          onChange={({ target }) => setTyped(target.value)}
+          onChange={({ target }) => rename(target.value)}
           className="max-w-56"
         />
         <Button
           type="submit"
           look={made === undefined ? "primary" : "plain"}
           icon="key"
-          disabled={make.isPending || name.trim() === ""}
+          disabled={creation.isPending || !isNamed}
         >
           {t(made === undefined ? "connect.make" : "connect.makeAnother")}
         </Button>
       </form>
-      {make.isError && <ProblemNote error={make.error} />}
+      {creation.isError && <ProblemNote error={creation.error} />}
       {made !== undefined && (
         <>
           <CodeBlock text={made.token} label={t("connect.token")} />
@@ -126,13 +118,6 @@ function TokenMaker({
       )}
     </div>
   );
-}
-
-/** `my-agent`, or the first of `my-agent-2`, … that no token has. */
-function unusedName(names: readonly string[]): string {
-  const first = "my-agent";
-  if (!names.includes(first)) return first;
-  for (let number = 2; ; number += 1) if (!names.includes(`${first}-${number}`)) return `${first}-${number}`;
 }
 
 /** Shows whether and when the token was last used. */
@@ -145,21 +130,17 @@ function Light({ token }: { readonly token: NewToken }) {
   });
   const usedAt = data?.tokens.find(({ id }) => id === token.id)?.lastUsedAt ?? null;
   return (
-    <p role="status" className="flex items-center gap-3">
-      <span
-        aria-hidden="true"
-        className={`size-3 rounded-full border-2 ${usedAt === null ? "skeleton border-soft" : "border-ok bg-ok"}`}
-      />
+    <ConnectionLight connected={usedAt !== null}>
       {usedAt === null ? (
-        <span className="text-soft">{t("connect.waiting", { name: token.name })}</span>
+        t("connect.waiting", { name: token.name })
       ) : (
-        <span>
+        <>
           <span className="font-medium text-ok">{t("connect.connected")}</span>{" "}
           <span className="text-soft">
             {t("connect.lastUsed")} <Ago at={usedAt} />
           </span>
-        </span>
+        </>
       )}
-    </p>
+    </ConnectionLight>
   );
 }

@@ -87,6 +87,7 @@ export function DeleteDialog({ device, open, onClose }: DialogProps) {
         />
         <span>{t("delete.history")}</span>
       </label>
+      {device.kind === "endpoint" && <p className="text-sm text-soft">{t("delete.provider")}</p>}
     </Confirm>
   );
 }

@@ -5,6 +5,7 @@ import { useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { BackLink } from "../../ui/back-link.tsx";
 import { Button, IconButton } from "../../ui/button.tsx";
+import { kindOf } from "../../ui/device-kind.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { PresenceDot, presenceLabel } from "../../ui/presence.tsx";
 import { Badge } from "../../ui/states.tsx";
@@ -76,20 +77,18 @@ export function DeviceHeader({ device }: { readonly device: DeviceDetail }) {
   );
 }
 
-function kindText(t: ReturnType<typeof useI18n>["t"], { kind }: DeviceDetail): string | null {
-  if (kind === "http") return t("device.server");
-  if (kind === "endpoint") return t("device.provider");
-  return kind === "process" ? t("device.program") : null;
-}
-
-/** Board, firmware, transport and id. */
+/** Board, firmware, transport and id. The panel of a device that is not a board says more about it. */
 function Facts({ device }: { readonly device: DeviceDetail }) {
   const { t } = useI18n();
+  const kind = kindOf(device);
   const facts: readonly (readonly [string, string | null])[] = [
-    [t("device.board"), device.board ?? kindText(t, device)],
-    [t("device.serverAddress"), device.server?.origin ?? null],
-    [t("device.firmware"), device.firmware],
-    [t("device.transport"), device.transport],
+    ...(kind === undefined
+      ? ([
+          [t("device.board"), device.board],
+          [t("device.firmware"), device.firmware],
+          [t("device.transport"), device.transport],
+        ] as const)
+      : ([[t("device.kind"), t(kind.name)]] as const)),
     [t("device.id"), device.id === device.alias ? null : device.id],
   ];
   return (
@@ -121,15 +120,11 @@ function Presence({ device, label }: { readonly device: DeviceDetail; readonly l
   return (
     <span>
       {label}
-      {typeof device.server?.problem === "string" ? (
-        <> ({device.server.problem})</>
-      ) : (
-        left !== null && (
-          <>
-            {" "}
-            (<Ago at={left.at} />: {left.reason})
-          </>
-        )
+      {left !== null && (
+        <>
+          {" "}
+          (<Ago at={left.at} />: {left.reason})
+        </>
       )}
     </span>
   );

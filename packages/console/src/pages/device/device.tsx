@@ -8,10 +8,11 @@ import { useConversations } from "../../api/conversations.ts";
 import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { queuedQuery } from "../../api/queued-calls.ts";
 import { useSession } from "../../api/session.tsx";
-import { useStatus } from "../../api/status.ts";
+import { statusTool, useStatus } from "../../api/status.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 import { deviceAddress, readAddressPart } from "../../shell/navigation.ts";
 import { ConversationDetails, ConversationState } from "../../ui/conversation.tsx";
+import { kindOf } from "../../ui/device-kind.tsx";
 import { useEscape } from "../../ui/keyboard.ts";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Panel, SkeletonRows } from "../../ui/states.tsx";
@@ -20,6 +21,7 @@ import { ActivityTabs } from "./activity-tabs.tsx";
 import { ControlPad } from "./control-pad.tsx";
 import { DeviceHeader } from "./device-header.tsx";
 import { PhotoPanel } from "./photo-panel.tsx";
+import { ProgramPanel } from "./program-panel.tsx";
 import { offersScreenshots, ScreenshotPanel, screenshotTool } from "./screenshot-panel.tsx";
 import { StatusPanel } from "./status-panel.tsx";
 import { ToolsPanel } from "./tools-panel.tsx";
@@ -46,6 +48,8 @@ function Device({ device }: { readonly device: DeviceDetail }) {
   const status = useStatus(device, tools.data, may("call"));
   const accessTo = (name: string) => tools.data?.tools.find((tool) => tool.name === name)?.access ?? "denied";
   const has = (name: string) => accessTo(name) !== "denied";
+  const isBoard = kindOf(device) === undefined;
+  const userTools = tools.data?.tools.filter(({ audience }) => audience === "user") ?? [];
   const [, navigate] = useLocation();
   useEscape(useCallback(() => navigate(consolePaths.fleet), [navigate]));
   useEffect(() => {
@@ -56,13 +60,16 @@ function Device({ device }: { readonly device: DeviceDetail }) {
       <DeviceHeader device={device} />
       <div className="grid grid-cols-1 items-start gap-5 lg:grid-cols-[minmax(0,5fr)_minmax(0,7fr)]">
         <div className="grid grid-cols-1 gap-5">
-          <VoicePanel device={device} />
+          {isBoard && <VoicePanel device={device} />}
           {device.waitingCalls > 0 && <QueuePanel device={device} />}
-          <StatusPanel device={device} tools={tools.data} status={status}>
-            {may("call") && has(volumeTool) && (
-              <ControlPad device={device} needsApproval={accessTo(volumeTool) === "confirm"} />
-            )}
-          </StatusPanel>
+          {!isBoard && <ProgramPanel device={device} />}
+          {(isBoard || device.status !== null || has(statusTool)) && (
+            <StatusPanel device={device} tools={tools.data} status={status}>
+              {may("call") && has(volumeTool) && (
+                <ControlPad device={device} needsApproval={accessTo(volumeTool) === "confirm"} />
+              )}
+            </StatusPanel>
+          )}
           {may("call") && has(photoTool) && (
             <PhotoPanel device={device} needsApproval={accessTo(photoTool) === "confirm"} />
           )}
@@ -82,13 +89,15 @@ function Device({ device }: { readonly device: DeviceDetail }) {
                 tools={tools.data.tools.filter(({ audience }) => audience === "agent")}
                 problem={tools.data.problem}
               />
-              <ToolsPanel
-                device={device}
-                userOnly
-                title={t("tools.user")}
-                lead={t("tools.userLead")}
-                tools={tools.data.tools.filter(({ audience }) => audience === "user")}
-              />
+              {(isBoard || userTools.length > 0) && (
+                <ToolsPanel
+                  device={device}
+                  userOnly
+                  title={t("tools.user")}
+                  lead={t("tools.userLead")}
+                  tools={userTools}
+                />
+              )}
             </>
           )}
         </div>

@@ -1,21 +1,22 @@
 /** A small picture of the device as it is now: awake or asleep, with its screen's theme and brightness and its volume. */
 import type { DeviceDetail } from "@tendon/protocol";
+import { kindOf } from "../../ui/device-kind.tsx";
 import { Icon } from "../../ui/icon.tsx";
 
 /** Colours of a screen, which do not follow the theme of the page. */
 const screens = { light: ["#f7f7fb", "#23242b"], dark: ["#15161b", "#f1f1f6"] } as const;
 const volumeSteps = 5;
-const kindIcons = { http: "globe", endpoint: "voice" } as const;
 
 export function Portrait({ device, live }: { readonly device: DeviceDetail; readonly live: boolean }) {
   const awake = device.online && live;
-  if (device.kind !== "esp32")
+  const kind = kindOf(device);
+  if (kind !== undefined)
     return (
       <span
         aria-hidden="true"
         className={`flex size-16 shrink-0 items-center justify-center rounded-2xl ${awake ? "bg-accent-soft text-accent-deep" : "bg-raised text-soft"}`}
       >
-        <Icon name={iconOf(device)} size={28} />
+        <Icon name={kind.icon} size={28} />
       </span>
     );
   const screen = fieldsOf(device.status?.value["screen"]);
@@ -55,10 +56,6 @@ export function Portrait({ device, live }: { readonly device: DeviceDetail; read
       ))}
     </svg>
   );
-}
-
-function iconOf({ kind }: DeviceDetail) {
-  return kind === "http" || kind === "endpoint" ? kindIcons[kind] : "connect";
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

@@ -161,7 +161,8 @@ function Choice(props: {
 function useKnownBoards(): readonly string[] {
   const { data } = useInfiniteQuery(fleetQuery({}));
   return useMemo(() => {
-    const names = data?.pages.flatMap((page) => page.devices.map(({ board }) => board)) ?? [];
-    return [...new Set(names.filter((name) => name !== null))].sort();
+    const devices = data?.pages.flatMap((page) => page.devices) ?? [];
+    const names = devices.flatMap(({ kind, board }) => (kind === "esp32" ? (board ?? []) : []));
+    return [...new Set(names)].sort();
   }, [data]);
 }

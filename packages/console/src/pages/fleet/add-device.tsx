@@ -12,6 +12,7 @@ import { Dialog } from "../../ui/dialog.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
 import { Icon, type IconName } from "../../ui/icon.tsx";
 import { ProblemNote, Warning } from "../../ui/problem.tsx";
+import { ProviderSteps } from "./add-provider.tsx";
 import { ServerSteps } from "./add-server.tsx";
 import { QrCode } from "./qr-code.tsx";
 
@@ -23,7 +24,7 @@ interface StepsProps {
 interface Kind {
   readonly id: string;
   readonly icon: IconName;
-  readonly title: Extract<Key, `add.${string}`>;
+  readonly title: Extract<Key, `add.${string}` | "device.provider">;
   readonly lead: Extract<Key, `add.${string}`>;
   readonly Steps: ComponentType<StepsProps>;
   /** Who sees it; everyone by default. */
@@ -49,7 +50,15 @@ const kinds: readonly Kind[] = [
     Steps: ServerSteps,
     isFor: ({ may }) => may("admin"),
   },
-  { id: "program", icon: "connect", title: "add.program", lead: "add.programLead", Steps: ProgramSteps },
+  {
+    id: "provider",
+    icon: "incoming",
+    title: "device.provider",
+    lead: "add.providerLead",
+    Steps: ProviderSteps,
+    isFor: ({ may }) => may("admin"),
+  },
+  { id: "program", icon: "terminal", title: "add.program", lead: "add.programLead", Steps: ProgramSteps },
 ];
 
 export const firstKind = "board";
@@ -108,11 +117,15 @@ function Kinds({
   const shown = offered.find(({ id }) => id === chosen) ?? offered[0];
   return (
     <div className="flex flex-col gap-5">
-      <div role="radiogroup" aria-label={t("add.kind")} className="grid gap-2 sm:grid-cols-2 lg:grid-cols-4">
+      <div
+        role="radiogroup"
+        aria-label={t("add.kind")}
+        className={`grid gap-2 ${offered.length > 4 ? "sm:grid-cols-3" : "sm:grid-cols-2"}`}
+      >
         {offered.map(({ id, icon, title, lead }) => (
           <label
             key={id}
-            className="relative flex gap-3 rounded-lg border border-line-strong p-3 hover:bg-raised has-checked:border-accent has-checked:bg-accent-soft has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent sm:flex-col sm:gap-1"
+            className="group relative flex gap-3 rounded-lg border border-line-strong p-3 hover:bg-raised has-checked:border-accent has-checked:bg-accent-soft has-focus-visible:outline-2 has-focus-visible:outline-offset-2 has-focus-visible:outline-accent"
           >
             <input
               type="radio"
@@ -128,7 +141,9 @@ function Kinds({
             </span>
             <span>
               <span className="block font-medium">{t(title)}</span>
-              <span className="block text-sm text-soft">{t(lead)}</span>
+              <span className="block text-sm text-soft max-sm:hidden max-sm:group-has-checked:block">
+                {t(lead)}
+              </span>
             </span>
           </label>
         ))}

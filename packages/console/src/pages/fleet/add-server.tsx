@@ -1,80 +1,83 @@
 /** The form for an MCP server over HTTP. */
-import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { DeviceDetail } from "@tendon/protocol";
-import { useId, useState } from "react";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { DeviceDetail, HttpDeviceRequest } from "@tendon/protocol";
+import { useState } from "react";
 import { api } from "../../api/client.ts";
-import { keys } from "../../api/queries.ts";
+import { deviceQuery, keys } from "../../api/queries.ts";
 import { type Key, useI18n } from "../../i18n/i18n.tsx";
-import { Button } from "../../ui/button.tsx";
-import { TextInput } from "../../ui/field.tsx";
+import { AddedDevices } from "../../ui/connection-light.tsx";
+import { TextField } from "../../ui/field.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
-import { ProblemNote } from "../../ui/problem.tsx";
+import { RequestForm } from "../../ui/request-form.tsx";
 
-const fields = ["alias", "url", "header"] as const;
-type Field = (typeof fields)[number];
-type Draft = Readonly<Record<Field, string>>;
-
+const empty = { alias: "", url: "", header: "" };
+type Draft = Readonly<typeof empty>;
 const labels = {
   alias: ["add.serverAlias", "add.serverAliasHint"],
   url: ["add.serverUrl", "add.serverUrlHint"],
   header: ["add.serverHeader", "add.serverHeaderHint"],
-} as const satisfies Record<Field, readonly [Key, Key]>;
-const empty: Draft = { alias: "", url: "", header: "" };
+} as const satisfies Record<keyof Draft, readonly [Key, Key]>;
+
+/** No event announces why a server does not answer, so its device is polled. */
+const lookEveryMs = 2_000;
 
 export function ServerSteps({ onAdded }: { readonly onAdded: (device: string) => void }) {
   const { t } = useI18n();
-  const id = useId();
   const client = useQueryClient();
-  const [draft, setDraft] = useState(empty);
+  const [draft, setDraft] = useState<Draft>(empty);
   const add = useMutation({
-    mutationFn: (body: object) => api<DeviceDetail>("/devices/http", { method: "POST", body }),
+    mutationFn: (body: HttpDeviceRequest) => api<DeviceDetail>("/devices/http", { method: "POST", body }),
     onSuccess: (device) => {
       setDraft(empty);
       onAdded(device.id);
       return client.invalidateQueries({ queryKey: keys.fleets });
     },
   });
+  const field = (name: keyof Draft) => ({
+    label: t(labels[name][0]),
+    hint: t(labels[name][1]),
+    maxLength: 2_048,
+    value: draft[name],
+    onChange: (text: string) => setDraft({ ...draft, [name]: text }),
+  });
   return (
-    <form
-      className="flex flex-col items-start gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        add.mutate(requestOf(draft));
-      }}
-    >
-      {fields.map((field) => (
-        <div key={field} className="flex w-full flex-col gap-1">
-          <label htmlFor={`${id}-${field}`} className="text-sm font-medium">
-            {t(labels[field][0])}
-          </label>
-          <TextInput
-            id={`${id}-${field}`}
-            required={field !== "header"}
-            type={field === "header" ? "password" : "text"}
-            autoComplete="off"
-            maxLength={field === "alias" ? 24 : 2_048}
-            aria-describedby={`${id}-${field}-hint`}
-            value={draft[field]}
-            onChange={({ target }) => setDraft({ ...draft, [field]: target.value })}
-          />
-          <p id={`${id}-${field}-hint`} className="text-sm text-soft">
-            {t(labels[field][1])}
-          </p>
-        </div>
-      ))}
-      <Button type="submit" look="primary" icon="plus" disabled={add.isPending}>
-        {t("add.serverAdd")}
-      </Button>
-      <p role="status" className="text-ok empty:hidden">
-        {add.isSuccess && t("add.serverAdded")}
-      </p>
-      {add.isError && <ProblemNote error={add.error} />}
+    <div className="flex flex-col items-start gap-3">
+      <RequestForm
+        request={add}
+        onSubmit={() => add.mutate(requestOf(draft))}
+        action={t("add.serverAdd")}
+        icon="plus"
+      >
+        <TextField {...field("alias")} required maxLength={24} />
+        <TextField {...field("url")} required />
+        <TextField {...field("header")} type="password" />
+      </RequestForm>
+      {add.data !== undefined && <AddedServer id={add.data.id} />}
       <GuideLink guide="http-devices">{t("action.guide")}</GuideLink>
-    </form>
+    </div>
   );
 }
 
-function requestOf({ alias, url, header }: Draft): object {
+/** Whether the server answers, and why not. */
+function AddedServer({ id }: { readonly id: string }) {
+  const { t } = useI18n();
+  const { data } = useQuery({ ...deviceQuery(id), refetchInterval: lookEveryMs });
+  const problem = data?.server?.problem;
+  return (
+    <>
+      <AddedDevices
+        waiting={t("add.serverWaiting")}
+        connected={t("add.serverOnline")}
+        devices={data?.online === true ? [data] : []}
+      />
+      {data?.online === false && typeof problem === "string" && (
+        <p className="text-sm break-words text-bad">{problem}</p>
+      )}
+    </>
+  );
+}
+
+function requestOf({ alias, url, header }: Draft): HttpDeviceRequest {
   const value = header.trim();
   return {
     alias: alias.trim(),

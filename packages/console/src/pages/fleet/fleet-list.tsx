@@ -7,6 +7,7 @@ import { deviceQuery, toolsQuery } from "../../api/queries.ts";
 import { type Key, useI18n } from "../../i18n/i18n.tsx";
 import { useIsLive } from "../../live/live-context.tsx";
 import { deviceAddress } from "../../shell/navigation.ts";
+import { KindIcon, kindOf } from "../../ui/device-kind.tsx";
 import { Icon } from "../../ui/icon.tsx";
 import { isOverlaid } from "../../ui/keyboard.ts";
 import { PresenceDot, presenceLabel } from "../../ui/presence.tsx";
@@ -23,12 +24,6 @@ const rowHeights: Readonly<Record<Density, number>> = { comfortable: 60, compact
 /** Presence, name, board, transport, tools, battery and signal, last seen. Narrow screens show fewer of them. */
 const columns =
   "grid grid-cols-[auto_minmax(0,1fr)_auto] items-center gap-x-3 md:grid-cols-[auto_minmax(5rem,1.4fr)_minmax(4.5rem,1fr)_7rem_5.5rem] lg:grid-cols-[auto_minmax(7rem,1.4fr)_minmax(6rem,1fr)_5.5rem_3.5rem_7.5rem_6rem]";
-
-/** For a device without a board. */
-const kindNames: Readonly<Record<string, "device.program" | "device.server">> = {
-  process: "device.program",
-  http: "device.server",
-};
 
 interface FleetListProps {
   readonly devices: readonly Device[];
@@ -227,6 +222,12 @@ function FleetRow(props: {
     void client.prefetchQuery(deviceQuery(device.id));
     void client.prefetchQuery(toolsQuery(device.id));
   };
+  const kind = kindOf(device);
+  const model = device.board;
+  const version = [
+    ...(kind === undefined || model === null ? [] : [t(kind.name)]),
+    ...(device.firmware === null ? [] : [device.firmware]),
+  ].join(" ");
   const selected = selection?.has(device.id) === true;
   return (
     <div className={`flex min-w-0 flex-1 ${selected ? "bg-accent-soft" : "hover:bg-raised"}`}>
@@ -249,6 +250,9 @@ function FleetRow(props: {
         <span className="min-w-0">
           <span className="flex items-center gap-2">
             <span className="truncate font-medium">{device.alias}</span>
+            <span className="md:hidden">
+              <KindIcon device={device} />
+            </span>
             {device.approval === "revoked" && <Badge tone="bad">{t("device.revoked")}</Badge>}
             {device.waitingCalls > 0 && <WaitingBadge count={device.waitingCalls} />}
             <span className="hidden gap-1 lg:flex">
@@ -265,11 +269,14 @@ function FleetRow(props: {
           )}
         </span>
         <span className="hidden min-w-0 text-sm md:block">
-          <span className="block truncate">
-            {device.board ?? t(kindNames[device.kind] ?? "device.unknownBoard")}
-            {compact && device.firmware !== null && <span className="text-soft"> {device.firmware}</span>}
+          <span className="flex items-center gap-1.5">
+            <KindIcon device={device} />
+            <span className="truncate">
+              {model ?? t(kind?.name ?? "device.unknownBoard")}
+              {compact && device.firmware !== null && <span className="text-soft"> {device.firmware}</span>}
+            </span>
           </span>
-          {!compact && <span className="block truncate text-soft">{device.firmware ?? ""}</span>}
+          {!compact && <span className="block truncate text-soft">{version}</span>}
         </span>
         <span className="hidden truncate text-sm text-soft lg:block">{device.transport ?? ""}</span>
         <span className="hidden text-sm text-soft lg:block">{number(device.toolCount)}</span>

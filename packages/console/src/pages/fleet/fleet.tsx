@@ -7,7 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
-import type { Decided, Device } from "@tendon/protocol";
+import type { Decided, Device, FleetTarget } from "@tendon/protocol";
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from "react";
 import { api } from "../../api/client.ts";
 import { countsQuery, type FleetFilter, fleetQuery, keys } from "../../api/queries.ts";
@@ -18,6 +18,7 @@ import { useLive } from "../../live/live-context.tsx";
 import { PageHeader } from "../../shell/page-header.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Segments } from "../../ui/controls.tsx";
+import { kindOf } from "../../ui/device-kind.tsx";
 import { SearchInput, Select } from "../../ui/field.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Empty, SkeletonRows } from "../../ui/states.tsx";
@@ -35,6 +36,8 @@ import { useSelection } from "./selection.ts";
 /** The page loads at most this many devices; search finds the others. */
 const maxRows = 10_000;
 const askMs = 5_000;
+/** A request for more devices than this asks all of them. */
+const maxNamedDevices = 1_000;
 /** The orders that narrow screens offer, which have no column headers. */
 const narrowOrders = ["alias", "-lastSeen", "board", "battery", "-tools"] as const;
 
@@ -84,6 +87,7 @@ export function FleetPage() {
   const total = (hasNextPage ? counts?.total : undefined) ?? loaded.length;
   const online =
     (hasNextPage ? counts?.online : undefined) ?? loaded.filter((device) => device.online).length;
+  const target = hasNextPage ? { all: true as const } : statusTarget(loaded, filtered);
   return (
     <>
       <PageHeader
@@ -102,7 +106,7 @@ export function FleetPage() {
         }
         actions={
           <>
-            {online > 0 && may("call") && <AskAll />}
+            {target !== undefined && may("call") && <AskAll target={target} />}
             {!isFirstRun && (
               <Button look="primary" icon="plus" onClick={() => change({ add: firstKind })}>
                 {t("add.title")}
@@ -207,13 +211,22 @@ export function FleetPage() {
   );
 }
 
-/** Reads the status of all connected devices; the rows show the answers. */
-function AskAll() {
+/** The connected devices of the list that may report a status: boards, and programs that have reported one. */
+function statusTarget(devices: readonly Device[], filtered: boolean): FleetTarget | undefined {
+  const connected = devices.filter(({ online }) => online);
+  const asked = connected.filter((device) => kindOf(device) === undefined || device.vitals !== null);
+  if (asked.length === 0) return undefined;
+  const isAll = !filtered && asked.length === connected.length;
+  if (isAll || asked.length > maxNamedDevices) return { all: true };
+  return { devices: asked.map(({ id }) => id) };
+}
+
+/** Reads the status of the connected devices; the rows show the answers. */
+function AskAll({ target }: { readonly target: FleetTarget }) {
   const { t } = useI18n();
   const client = useQueryClient();
   const ask = useMutation({
-    mutationFn: () =>
-      api("/calls", { method: "POST", body: { target: { all: true }, tool: statusTool, timeoutMs: askMs } }),
+    mutationFn: () => api("/calls", { method: "POST", body: { target, tool: statusTool, timeoutMs: askMs } }),
     onSettled: () => client.invalidateQueries({ queryKey: keys.fleets }),
   });
   return (

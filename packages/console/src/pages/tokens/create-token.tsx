@@ -4,11 +4,8 @@ import { type ReactNode, useId, useState } from "react";
 import { useFleetTags } from "../../api/fleet-tags.ts";
 import { useTokenCreation } from "../../api/tokens.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
-import { Select, TextInput } from "../../ui/field.tsx";
-import { ProblemNote } from "../../ui/problem.tsx";
-import { ShownSecret } from "../../ui/shown-secret.tsx";
+import { Field, Select, TextField } from "../../ui/field.tsx";
+import { CreationDialog } from "../../ui/request-form.tsx";
 import { TagField, wordsOf } from "../../ui/tag-field.tsx";
 import { scopeText } from "./token-texts.tsx";
 
@@ -16,31 +13,6 @@ type Scope = (typeof scopes)[number];
 
 const dayMs = 86_400_000;
 const expiryDays = [1, 7, 30, 90, 365] as const;
-
-export function CreateTokenDialog({ onClose }: { readonly onClose: () => void }) {
-  const { t } = useI18n();
-  const creation = useTokenCreation();
-  const made = creation.data;
-  return (
-    <Dialog
-      open
-      onClose={onClose}
-      wide
-      title={made === undefined ? t("tokens.create") : t("tokens.ready", { name: made.name })}
-    >
-      {made === undefined ? (
-        <TokenForm creation={creation} onClose={onClose} />
-      ) : (
-        <ShownSecret
-          secret={made.token}
-          label={t("tokens.secret")}
-          warning={t("tokens.once")}
-          onClose={onClose}
-        />
-      )}
-    </Dialog>
-  );
-}
 
 interface Draft {
   readonly name: string;
@@ -61,76 +33,50 @@ const firstDraft: Draft = {
   days: 0,
 };
 
-function TokenForm({
-  creation,
-  onClose,
-}: {
-  readonly creation: ReturnType<typeof useTokenCreation>;
-  readonly onClose: () => void;
-}) {
+export function CreateTokenDialog({ onClose }: { readonly onClose: () => void }) {
   const { t, n } = useI18n();
-  const id = useId();
+  const creation = useTokenCreation();
   const [draft, setDraft] = useState(firstDraft);
   const change = (part: Partial<Draft>) => setDraft({ ...draft, ...part });
-  const noScope = draft.scopes.length === 0;
   const noDevice = draft.limited && wordsOf(draft.tags).length + wordsOf(draft.ids).length === 0;
   return (
-    <form
-      className="flex flex-col gap-5 overflow-y-auto p-5"
-      onSubmit={(event) => {
-        event.preventDefault();
-        creation.mutate(requestOf(draft));
-      }}
+    <CreationDialog
+      of="tokens"
+      creation={creation}
+      request={() => requestOf(draft)}
+      secretOf={({ token }) => token}
+      ready={draft.name.trim() !== "" && draft.scopes.length > 0 && !noDevice}
+      onClose={onClose}
     >
-      <div className="flex flex-col gap-1">
-        <label htmlFor={`${id}-name`} className="text-sm font-medium">
-          {t("tokens.name")}
-        </label>
-        <TextInput
-          id={`${id}-name`}
-          required
-          autoFocus
-          maxLength={64}
-          autoComplete="off"
-          aria-describedby={`${id}-name-hint`}
-          value={draft.name}
-          onChange={({ target }) => change({ name: target.value })}
-        />
-        <Hint id={`${id}-name-hint`}>{t("tokens.nameHint")}</Hint>
-      </div>
+      <TextField
+        label={t("tokens.name")}
+        hint={t("tokens.nameHint")}
+        required
+        autoFocus
+        maxLength={64}
+        value={draft.name}
+        onChange={(name) => change({ name })}
+      />
       <ScopeChoice draft={draft} change={change} />
       <DeviceChoice draft={draft} change={change} />
-      <div className="flex flex-col gap-1">
-        <label htmlFor={`${id}-expiry`} className="text-sm font-medium">
-          {t("tokens.expiry")}
-        </label>
-        <Select
-          id={`${id}-expiry`}
-          className="max-w-56"
-          value={draft.days}
-          onChange={({ target }) => change({ days: Number(target.value) })}
-        >
-          <option value={0}>{t("tokens.never")}</option>
-          {expiryDays.map((days) => (
-            <option key={days} value={days}>
-              {n("tokens.days", days)}
-            </option>
-          ))}
-        </Select>
-      </div>
-      {creation.isError && <ProblemNote error={creation.error} />}
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button onClick={onClose}>{t("action.cancel")}</Button>
-        <Button
-          type="submit"
-          look="primary"
-          icon="key"
-          disabled={creation.isPending || draft.name.trim() === "" || noScope || noDevice}
-        >
-          {t("tokens.create")}
-        </Button>
-      </div>
-    </form>
+      <Field label={t("tokens.expiry")}>
+        {(names) => (
+          <Select
+            {...names}
+            className="max-w-56"
+            value={draft.days}
+            onChange={({ target }) => change({ days: Number(target.value) })}
+          >
+            <option value={0}>{t("tokens.never")}</option>
+            {expiryDays.map((days) => (
+              <option key={days} value={days}>
+                {n("tokens.days", days)}
+              </option>
+            ))}
+          </Select>
+        )}
+      </Field>
+    </CreationDialog>
   );
 }
 
@@ -159,7 +105,7 @@ function ScopeChoice({ draft, change }: PartProps) {
           {scopeText(t, scope)} <code className="font-mono text-xs text-soft">{scope}</code>
         </Choice>
       ))}
-      {draft.scopes.length === 0 && <Hint>{t("tokens.scopeMissing")}</Hint>}
+      {draft.scopes.length === 0 && <p className="text-sm text-soft">{t("tokens.scopeMissing")}</p>}
     </fieldset>
   );
 }
@@ -186,19 +132,12 @@ function DeviceChoice({ draft, change }: PartProps) {
             known={known}
             onChange={(tags) => change({ tags })}
           />
-          <div className="flex flex-col gap-1">
-            <label htmlFor={`${id}-ids`} className="text-sm">
-              {t("tokens.ids")}
-            </label>
-            <TextInput
-              id={`${id}-ids`}
-              autoComplete="off"
-              aria-describedby={`${id}-ids-hint`}
-              value={draft.ids}
-              onChange={({ target }) => change({ ids: target.value })}
-            />
-            <Hint id={`${id}-ids-hint`}>{t("tokens.idsHint")}</Hint>
-          </div>
+          <TextField
+            label={t("tokens.ids")}
+            hint={t("tokens.idsHint")}
+            value={draft.ids}
+            onChange={(ids) => change({ ids })}
+          />
         </div>
       )}
     </fieldset>
@@ -226,14 +165,6 @@ function Choice(props: {
       />
       <span>{children}</span>
     </label>
-  );
-}
-
-function Hint({ id, children }: { readonly id?: string; readonly children: ReactNode }) {
-  return (
-    <p {...(id === undefined ? {} : { id })} className="text-sm text-soft">
-      {children}
-    </p>
   );
 }
 

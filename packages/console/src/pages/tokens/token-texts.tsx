@@ -1,4 +1,4 @@
-import type { TokenView } from "@tendon/protocol";
+import { scopes, type TokenView } from "@tendon/protocol";
 import { useAliases } from "../../api/aliases.ts";
 import { useI18n } from "../../i18n/i18n.tsx";
 
@@ -17,10 +17,8 @@ export function Limits({ token }: { readonly token: TokenView }) {
   );
 }
 
-const scopeKeys = ["read", "call", "call:user", "provision", "admin"] as const;
-
 /** What a scope allows, in plain words. A scope of a newer gateway has only its name. */
 export function scopeText(t: ReturnType<typeof useI18n>["t"], scope: string): string {
-  const known = scopeKeys.find((each) => each === scope);
+  const known = scopes.find((each) => each === scope);
   return known === undefined ? scope : t(`tokens.scope.${known}`);
 }

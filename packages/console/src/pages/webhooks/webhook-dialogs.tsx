@@ -5,7 +5,7 @@ import { useReplay, useSecretRotation, useWebhookDeletion } from "../../api/webh
 import { useI18n } from "../../i18n/i18n.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import { Select } from "../../ui/field.tsx";
-import { WebhookSecret } from "./add-webhook.tsx";
+import { ShownSecret } from "../../ui/shown-secret.tsx";
 
 interface DialogProps {
   readonly webhook: WebhookView;
@@ -57,7 +57,12 @@ export function RotateDialog({ webhook, onClose }: DialogProps) {
   if (rotation.data !== undefined)
     return (
       <Dialog open onClose={onClose} wide title={t("webhooks.ready", { name })}>
-        <WebhookSecret secret={rotation.data.secret} onClose={onClose} />
+        <ShownSecret
+          secret={rotation.data.secret}
+          label={t("webhooks.secret")}
+          warning={t("webhooks.once")}
+          onClose={onClose}
+        />
       </Dialog>
     );
   return (

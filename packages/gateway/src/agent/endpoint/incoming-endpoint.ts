@@ -30,6 +30,8 @@ import { SocketTransport } from "./socket-transport.ts";
 export interface Provider {
   readonly device: string | undefined;
   readonly connectedAt: number;
+  /** Frames that were not JSON. */
+  readonly ignoredFrames: number;
   close(code: number, reason: string, deviceLeft: boolean): void;
 }
 
@@ -164,10 +166,10 @@ export class IncomingEndpoint {
         callsLastHour: transport.calls.count,
         node,
       })),
-      providers: [...this.#providers].flatMap(([{ device, connectedAt }, { principal }]) =>
+      providers: [...this.#providers].flatMap(([{ device, connectedAt, ignoredFrames }, { principal }]) =>
         device === undefined
           ? []
-          : [{ token: principal.name, device, connectedAt: isoTime(connectedAt), node }],
+          : [{ token: principal.name, device, connectedAt: isoTime(connectedAt), ignoredFrames, node }],
       ),
     };
   }
