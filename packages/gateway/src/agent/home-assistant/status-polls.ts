@@ -17,12 +17,14 @@ export interface StatusPollsDependencies {
 const everyMs = 300_000;
 const tickMs = 10_000;
 const maxAtOnce = 4;
+const soonMs = 2_000;
 
 export class StatusPolls {
   readonly #dependencies: StatusPollsDependencies;
   readonly #waiting = new Set<string>();
   readonly #lastAt = new Map<string, number>();
   readonly #talking = new Set<string>();
+  readonly #soon = new Map<string, Timer>();
   readonly #timer: Timer;
   #running = 0;
   #stopped = false;
@@ -35,12 +37,23 @@ export class StatusPolls {
   stop(): void {
     this.#stopped = true;
     this.#timer.cancel();
+    for (const timer of this.#soon.values()) timer.cancel();
     this.#waiting.clear();
   }
 
   ask(id: string): void {
     this.#waiting.add(id);
     this.#next();
+  }
+
+  /** After a call of another client, which is often one of many. */
+  askSoon(id: string): void {
+    if (this.#stopped || this.#soon.has(id)) return;
+    const timer = this.#dependencies.clock.after(soonMs, () => {
+      this.#soon.delete(id);
+      this.ask(id);
+    });
+    this.#soon.set(id, timer);
   }
 
   askAll(): void {
