@@ -1,4 +1,7 @@
 /** A real Mosquitto as Home Assistant's broker, a gateway, and a client that behaves like Home Assistant. */
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import type { ConfigInput } from "@tendon/gateway";
 import { VirtualDevice } from "@tendon/simulator";
 import { connectAsync, type IClientPublishOptions, type MqttClient } from "mqtt";
@@ -44,6 +47,13 @@ export async function makeToken(
   const { body, status } = await site.rest("POST", "/tokens", { name: tokenName, scopes, ...more });
   expect(status).toBe(201);
   return String(body["id"]);
+}
+
+/** A data folder for gateways that run one after the other. */
+export function dataFolder(): string {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-home-assistant-"));
+  onTestFinished(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 /** A virtual board that is connected over WebSocket. */

@@ -76,7 +76,8 @@ export function devicePayload(
   const isMac = macAddress.test(device.id);
   return {
     device: {
-      identifiers: [`tendon_${device.id}`],
+      // The gateway itself has `tendon_gateway`.
+      identifiers: [`tendon_${device.id === gatewaySlug ? slug : device.id}`],
       ...(isMac ? { connections: [["mac", device.id]] } : {}),
       name: device.name,
       ...(device.isBoard ? { manufacturer: "Espressif" } : {}),
