@@ -1,4 +1,5 @@
 /** Commands of Home Assistant: faults, approvals, and what it was seen to publish. */
+import fs from "node:fs";
 import { describe, expect, it } from "vitest";
 import { until } from "../inbox.ts";
 import { mqttTransport } from "../mqtt-wire.ts";
@@ -7,7 +8,90 @@ import { Assistant, answer, makeToken, none, one, openBroker, openGateway } from
 const slug = "020000000001";
 const topics = `tendon/ha/${slug}`;
 
+/** One message of Home Assistant. Topics without `homeassistant` or `tendon` are below the device. */
+interface Recorded {
+  readonly says: string;
+  readonly topic: string;
+  readonly payload: string;
+  readonly qos: 0 | 1;
+  readonly retain?: boolean;
+  /** Seconds. */
+  readonly expiry?: number;
+  readonly expect?:
+    | { readonly call: string; readonly arguments: unknown }
+    | { readonly problem: string }
+    | { readonly republishes: true };
+}
+
+const recorded = JSON.parse(
+  fs.readFileSync(new URL("recorded-commands.json", import.meta.url), "utf8"),
+) as Recorded[];
+
 describe("commands of Home Assistant", () => {
+  it("as it publishes them, line by line: birth, expiry, numbers with a fraction, presses, mistakes", async () => {
+    const broker = await openBroker();
+    const site = await openGateway(broker);
+    const assistant = await Assistant.connect(broker);
+    // Retained by mistake, before the gateway subscribes.
+    const retained = { qos: 1, retain: true } as const;
+    await assistant.command(`${topics}/set/volume`, "77", retained);
+    await assistant.command(`${topics}/press/reboot`, "PRESS", retained);
+    const volume = { type: "integer", minimum: 0, maximum: 100 };
+    const set = (name: string, argument: string, schema: object) => ({
+      name,
+      description: "",
+      inputSchema: { type: "object", properties: { [argument]: schema }, required: [argument] },
+    });
+    const device = await site.join({
+      transport: mqttTransport,
+      tools: [
+        none("self.get_device_status"),
+        set("self.audio_speaker.set_volume", "volume", volume),
+        set("self.screen.set_theme", "theme", { type: "string" }),
+        one("self.lamp.set_gamma", { type: "number", minimum: -1, maximum: 1 }),
+        one("self.lamp.set_power", { type: "boolean" }),
+        none("self.heater.turn_on"),
+        none("self.heater.turn_off"),
+        none("self.chassis.dance"),
+        one("self.screen.say", { type: "string" }),
+      ],
+      userTools: [none("self.reboot")],
+    });
+    const status = { battery: { level: 80 }, audio_speaker: { volume: 5 }, screen: { theme: "light" } };
+    const calls = answer(device, { "self.get_device_status": JSON.stringify(status) });
+    const commands = () => calls.filter(({ name }) => name !== "self.get_device_status");
+    await makeToken(site);
+    await assistant.discovered(slug, ({ components }) => "battery" in components && "reboot" in components);
+    expect(commands()).toEqual([]);
+
+    const expected: unknown[] = [];
+    let problems = 0;
+    for (const { says, topic, payload, qos, retain = false, expiry, expect: effect } of recorded) {
+      assistant.seen.length = 0;
+      const isWhole = /^(homeassistant|tendon)\//.test(topic);
+      const properties = expiry === undefined ? {} : { messageExpiryInterval: expiry };
+      await assistant.command(isWhole ? topic : `${topics}/${topic}`, payload, { qos, retain, properties });
+      if (effect === undefined) continue;
+      if ("call" in effect) {
+        expected.push({ name: effect.call, arguments: effect.arguments });
+        await until(() => commands().length === expected.length, says);
+        expect(commands().at(-1)).toEqual(expected.at(-1));
+      } else if ("problem" in effect) {
+        problems += 1;
+        await until(() => assistant.events(`${topics}/problem`).length === 1, says);
+        expect(assistant.events(`${topics}/problem`)).toMatchObject([{ code: effect.problem }]);
+      } else {
+        const config = `homeassistant/device/tendon_${slug}/config`;
+        await until(() => assistant.seen.some((message) => message.topic === config), says);
+      }
+    }
+    expect(commands()).toEqual(expected);
+    expect([expected.length, problems]).toEqual([15, 9]);
+    expect((await site.rest("GET", "/home-assistant")).body["seenAt"]).toEqual(
+      expect.stringMatching(/^20.*Z$/),
+    );
+  });
+
   it("that are retained, wrong, too large or for nothing have no effect, and say so where they can", async () => {
     const broker = await openBroker();
     const site = await openGateway(broker);

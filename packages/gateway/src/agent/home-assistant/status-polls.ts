@@ -25,8 +25,9 @@ export class StatusPolls {
   readonly #lastAt = new Map<string, number>();
   readonly #talking = new Set<string>();
   readonly #soon = new Map<string, Timer>();
+  /** Devices that are read now. Another question waits for the end. */
+  readonly #reading = new Set<string>();
   readonly #timer: Timer;
-  #running = 0;
   #stopped = false;
 
   constructor(dependencies: StatusPollsDependencies) {
@@ -87,13 +88,14 @@ export class StatusPolls {
 
   #next(): void {
     for (const id of this.#waiting) {
-      if (this.#running >= maxAtOnce || this.#stopped) return;
+      if (this.#reading.size >= maxAtOnce || this.#stopped) return;
+      if (this.#reading.has(id)) continue;
       this.#waiting.delete(id);
       if (this.isTalking(id) || !this.#dependencies.isOnline(id) || !this.#dependencies.isSelected(id))
         continue;
-      this.#running += 1;
+      this.#reading.add(id);
       void this.#read(id).finally(() => {
-        this.#running -= 1;
+        this.#reading.delete(id);
         this.#next();
       });
     }
