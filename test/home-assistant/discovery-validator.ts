@@ -56,6 +56,10 @@ export function discoveryProblems(topic: string, payload: Fields, prefix = "home
   for (const [key, component] of Object.entries((components ?? {}) as Readonly<Record<string, Fields>>)) {
     must(idPattern.test(key), `key ${key}`);
     if (Object.keys(component).length === 1) continue;
+    if (component["platform"] === "device_automation") {
+      for (const field of triggerProblems(component)) problems.push(`${key}: ${field}`);
+      continue;
+    }
     const platform = platforms[String(component["platform"])];
     if (platform === undefined) {
       problems.push(`${key}: platform ${String(component["platform"])}`);
@@ -75,6 +79,18 @@ export function discoveryProblems(topic: string, payload: Fields, prefix = "home
     problems.push(...valueProblems(key, component));
   }
   return problems;
+}
+
+/** A trigger is no entity: it has no id, and its topic has another name. */
+function triggerProblems(component: Fields): string[] {
+  const { automation_type, type, subtype, topic } = component;
+  const known = ["platform", "automation_type", "type", "subtype", "topic", "payload", "value_template"];
+  return [
+    ...(automation_type === "trigger" ? [] : ["automation_type"]),
+    ...(typeof type === "string" && typeof subtype === "string" ? [] : ["type and subtype"]),
+    ...(isTopic(topic) ? [] : ["topic"]),
+    ...Object.keys(component).filter((field) => !known.includes(field)),
+  ];
 }
 
 function valueProblems(key: string, component: Fields): string[] {

@@ -12,7 +12,7 @@ import { type RawDevice, textContent } from "../raw-device.ts";
 import { firstDevice, type Site } from "../site.ts";
 import { TurnMeter } from "../turn-meter.ts";
 import { discoveryProblems } from "./discovery-validator.ts";
-import { Assistant, makeToken, openBroker, openGateway } from "./house.ts";
+import { Assistant, makeToken, openBroker, openGateway, state } from "./house.ts";
 
 const slug = "020000000001";
 const topics = `tendon/ha/${slug}`;
@@ -34,13 +34,6 @@ async function answerOne(device: RawDevice): Promise<unknown> {
   const { id, message } = await device.nextRequest("tools/call");
   device.reply(id, textContent("true"));
   return message["params"];
-}
-
-async function state(site: Site, expected: string): Promise<Record<string, unknown>> {
-  return await until(async () => {
-    const { body } = await site.rest("GET", "/home-assistant");
-    return body["state"] === expected ? body : undefined;
-  }, `the state ${expected}`);
 }
 
 describe("Home Assistant's broker", () => {
@@ -121,8 +114,6 @@ describe("Home Assistant's broker", () => {
 
   it("has only selected devices, without those that lost their tag or were deleted meanwhile", async () => {
     const broker = await openBroker();
-    const site = await openGateway(broker, { devices: { tags: ["home"] } });
-    await makeToken(site, ["read", "call"]);
     const assistant = await Assistant.connect(broker);
     // Left behind by an earlier run.
     const old = "homeassistant/device/tendon_0200000000ff/config";
@@ -130,6 +121,8 @@ describe("Home Assistant's broker", () => {
       qos: 1,
       retain: true,
     });
+    const site = await openGateway(broker, { devices: { tags: ["home"] } });
+    await makeToken(site, ["read", "call"]);
     await join(site);
     await state(site, "connected");
     await assistant.gone(old);

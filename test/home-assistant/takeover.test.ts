@@ -9,7 +9,7 @@ import { askAll } from "../http-client.ts";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import type { Site } from "../site.ts";
-import { Assistant, makeToken, openBroker, openGateway, tokenName } from "./house.ts";
+import { Assistant, makeToken, openBroker, openGateway, state, tokenName } from "./house.ts";
 
 async function board(site: Site): Promise<VirtualDevice> {
   const device = new VirtualDevice({
@@ -21,13 +21,6 @@ async function board(site: Site): Promise<VirtualDevice> {
   await device.connect();
   await site.listed(device.id);
   return device;
-}
-
-async function state(site: Site, expected: string): Promise<Record<string, unknown>> {
-  return await until(async () => {
-    const { body } = await site.rest("GET", "/home-assistant");
-    return body["state"] === expected ? body : undefined;
-  }, `the state ${expected}`);
 }
 
 describe("the entities of a board", () => {

@@ -118,6 +118,10 @@ export class BrokerClient {
     });
   }
 
+  unsubscribe(filters: readonly string[]): void {
+    if (this.#client.connected) this.#client.unsubscribe([...filters], () => undefined);
+  }
+
   /** `politely`: lets the broker read what was published before. */
   async stop(politely = false): Promise<void> {
     this.#stopped = true;

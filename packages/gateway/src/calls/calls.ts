@@ -60,7 +60,11 @@ export { MutedLevels } from "./muted-levels.ts";
 export { type Photo, PhotoAccess, type PhotoStorage } from "./photo-access.ts";
 export type { FinishedReply } from "./pipeline.ts";
 export { QueueRunner } from "./queue-runner.ts";
-export { queueRequestOf, readDetails as queuedCallDetails } from "./queued-call-details.ts";
+export {
+  queueRequestOf,
+  readDetails as queuedCallDetails,
+  readEnding as queuedCallEnding,
+} from "./queued-call-details.ts";
 export { queuedResult } from "./queued-call-view.ts";
 export type { RunningCall } from "./running-calls.ts";
 export { BoardTools } from "./special-tools.ts";

@@ -9,15 +9,16 @@ import { version } from "../version.ts";
 import type { Foundation, Started } from "./foundation.ts";
 import type { Modules } from "./modules.ts";
 
+const nothing = { devices: 0, entities: 0, mqttVersion: null, seenAt: null } as const;
+
 /** Without user and password. */
 export function homeAssistantView(
   { homeAssistant }: Config,
   state: HomeAssistant["state"] | undefined,
 ): HomeAssistantView {
   const broker = homeAssistant === undefined ? null : new URL(homeAssistant.broker).host;
-  if (broker === null)
-    return { state: "off", detail: null, broker, mqttVersion: null, devices: 0, entities: 0 };
-  const starting = { state: "connecting", detail: null, devices: 0, entities: 0, mqttVersion: null } as const;
+  if (broker === null) return { state: "off", detail: null, broker, ...nothing };
+  const starting = { state: "connecting", detail: null, ...nothing } as const;
   return { ...(state ?? starting), broker };
 }
 
@@ -25,7 +26,7 @@ const maxPacketBytes = 1_048_576;
 
 export async function openHomeAssistant(
   config: Config,
-  { clock, events, log, run, node }: Foundation,
+  { clock, events, log, run, node, store }: Foundation,
   { services, tokens, authentication, firmware }: Modules,
   url: () => string,
   started: Started,
@@ -50,6 +51,7 @@ export async function openHomeAssistant(
     },
     spend: (principal) => authentication.spend(principal),
     latestFirmware: (device) => firmware.latestFor(device),
+    serialOf: async (id) => (await store.imports.get(id))?.serial,
     connect: (will, listener) =>
       new BrokerClient(
         {

@@ -12,5 +12,8 @@ export const HomeAssistantView = Type.Object({
   mqttVersion: OrNull("The version of MQTT that is spoken with the broker"),
   devices: Type.Integer({ description: "Devices that are published" }),
   entities: Type.Integer({ description: "Entities of these devices" }),
+  seenAt: OrNull(
+    "When Home Assistant last said that it is online, or sent a command, since the gateway started",
+  ),
 });
 export type HomeAssistantView = Static<typeof HomeAssistantView>;

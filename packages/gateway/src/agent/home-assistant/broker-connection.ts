@@ -9,6 +9,7 @@ export interface BrokerConnection {
     done?: (error?: Error) => void,
   ): boolean;
   subscribe(filters: readonly string[], qos: 0 | 1): void;
+  unsubscribe(filters: readonly string[]): void;
   stop(politely?: boolean): Promise<void>;
 }
 

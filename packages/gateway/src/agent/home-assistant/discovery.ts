@@ -1,4 +1,5 @@
 /** The payloads of device discovery, and the topics of a device. */
+import { createHash } from "node:crypto";
 import type { JsonObject } from "@tendon/protocol";
 import type { Entity } from "./entities.ts";
 
@@ -11,6 +12,7 @@ export interface Described {
   readonly isBoard: boolean;
   readonly board: string | undefined;
   readonly firmware: string | undefined;
+  readonly serial: string | undefined;
 }
 
 export interface DiscoverySettings {
@@ -23,11 +25,22 @@ export interface DiscoverySettings {
 
 /** Seconds after which Home Assistant's command is dropped if the gateway did not get it. */
 const commandExpiryS = 60;
+const supportUrl = "https://github.com/tendon-iot/tendon";
 const macAddress = /^([0-9a-f]{2}:){5}[0-9a-f]{2}$/;
 
-/** The id in topics: without the colons of a MAC address. */
+/** The object id of the gateway itself in discovery topics. */
+export const gatewaySlug = "gateway";
+const slugPattern = /^[A-Za-z0-9_-]+$/;
+
+/**
+ * The id in topics: without the colons of a MAC address. An id with other characters, such as `lamp.kitchen`, ends with a
+ * digest, so that `lamp_kitchen` is another device.
+ */
 export function slugOf(id: string): string {
-  return macAddress.test(id) ? id.replaceAll(":", "") : id.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+  if (macAddress.test(id)) return id.replaceAll(":", "");
+  if (slugPattern.test(id) && id !== gatewaySlug) return id;
+  const digest = createHash("sha256").update(id).digest("hex").slice(0, 8);
+  return `${id.replaceAll(/[^A-Za-z0-9_-]/g, "_")}_${digest}`;
 }
 
 export function configTopic(prefix: string, slug: string): string {
@@ -42,6 +55,7 @@ export function topicsOf(slug: string) {
     photo: `${base}/photo`,
     talk: `${base}/talk`,
     problem: `${base}/problem`,
+    notification: `${base}/notification`,
     firmware: `${base}/firmware`,
     value: (key: string) => `${base}/value/${key}`,
     command: (verb: string, key: string) => `${base}/${verb}/${key}`,
@@ -62,12 +76,14 @@ export function devicePayload(
   const isMac = macAddress.test(device.id);
   return {
     device: {
-      identifiers: [`tendon_${device.id}`],
+      // The gateway itself has `tendon_gateway`.
+      identifiers: [`tendon_${device.id === gatewaySlug ? slug : device.id}`],
       ...(isMac ? { connections: [["mac", device.id]] } : {}),
       name: device.name,
       ...(device.isBoard ? { manufacturer: "Espressif" } : {}),
       ...(device.board === undefined ? {} : { model: device.board }),
       ...(device.firmware === undefined ? {} : { sw_version: device.firmware }),
+      ...(device.serial === undefined ? {} : { serial_number: device.serial }),
       configuration_url: `${settings.url}/#/devices/${device.id}`,
       via_device: "tendon_gateway",
     },
@@ -116,12 +132,14 @@ export function gatewayPayload(settings: DiscoverySettings): JsonObject {
 }
 
 function originOf({ version }: DiscoverySettings): JsonObject {
-  return { name: "Tendon", sw_version: version };
+  return { name: "Tendon", sw_version: version, support_url: supportUrl };
 }
 
 function componentOf(entity: Entity, slug: string): JsonObject {
   const { key, platform, fields, command, state } = entity;
   const topics = topicsOf(slug);
+  // Triggers are no entities: they have no id, and their topic has another name.
+  if (platform === "device_automation") return { platform, ...fields, topic: topics.notification };
   const stateTopic =
     state === "status" || state === "none" || platform === "image"
       ? {}

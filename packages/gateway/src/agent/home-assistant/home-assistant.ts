@@ -4,7 +4,7 @@
  */
 import { type GatewayEvent, isObject, type JsonObject, parseJson } from "@tendon/protocol";
 import { hasScope, NamedToken, type Principal, type Tokens } from "../../access/access.ts";
-import type { Clock, Timer } from "../../clock.ts";
+import { type Clock, isoTime, type Timer } from "../../clock.ts";
 import type { Config } from "../../config/config.ts";
 import type { Events } from "../../events/events.ts";
 import { untilListed } from "../../fleet/fleet.ts";
@@ -12,10 +12,13 @@ import type { Services } from "../services.ts";
 import type { BrokerConnection, BrokerListener, IncomingPacket } from "./broker-connection.ts";
 import { Commands, origin } from "./commands.ts";
 import { type Described, gatewayTopic, root, slugOf, topicsOf } from "./discovery.ts";
-import { type Entity, photoTool, statusTool } from "./entities.ts";
+import { EarlierMessages } from "./earlier-messages.ts";
+import type { Entity } from "./entities.ts";
 import { Ownership } from "./ownership.ts";
 import { PublishedDevices } from "./published-devices.ts";
 import { StatusPolls } from "./status-polls.ts";
+import { Takeover } from "./takeover.ts";
+import { photoTool, statusTool } from "./tool-entities.ts";
 import { textOf } from "./tool-results.ts";
 
 export { cleanTopics } from "./clean.ts";
@@ -36,6 +39,7 @@ export interface HomeAssistantDependencies {
   /** Counts a command against the token's rate limit; throws `rate_limited`. */
   readonly spend: (principal: Principal) => void;
   readonly latestFirmware: (device: Described) => Promise<string | undefined>;
+  readonly serialOf: (id: string) => Promise<string | undefined>;
   readonly connect: (will: { topic: string; payload: string }, listener: BrokerListener) => BrokerConnection;
 }
 
@@ -47,24 +51,32 @@ export interface HomeAssistantState {
   readonly devices: number;
   readonly entities: number;
   readonly mqttVersion: string | null;
+  /** When Home Assistant last said that it is online, or sent a command. */
+  readonly seenAt: string | null;
 }
 
 const reconcileMs = 2_000;
 /** A published picture is not retained, and has at most this size. */
 const maxPictureBytes = 1_048_576;
+const maxStateLength = 255;
+const maxNameLength = 64;
+const maxNotificationLength = 4_096;
 const defaultPrefix = "homeassistant";
 
 export class HomeAssistant {
   readonly #dependencies: HomeAssistantDependencies;
   readonly #token: NamedToken;
   readonly #ownership: Ownership;
+  readonly #earlier = new EarlierMessages();
   readonly #devices: PublishedDevices;
   readonly #polls: StatusPolls;
   readonly #commands: Commands;
   readonly #unsubscribe: () => void;
   #broker: BrokerConnection | undefined;
   #timer: Timer | undefined;
+  #takeover: Takeover | undefined;
   #owned = false;
+  #seenAt: number | undefined;
   #problem: string | undefined;
 
   constructor(dependencies: HomeAssistantDependencies) {
@@ -82,9 +94,11 @@ export class HomeAssistant {
       fleet: services.fleet,
       selected: settings.devices,
       overrides: settings.entities ?? [],
+      earlier: this.#earlier,
       principal: () => this.#token.principal,
       publish: (topic, payload, retain) => this.#publish(topic, payload, retain),
       latestFirmware: dependencies.latestFirmware,
+      serialOf: dependencies.serialOf,
       settings: () => ({
         prefix: this.#prefix,
         version,
@@ -102,6 +116,7 @@ export class HomeAssistant {
     });
     this.#commands = new Commands({
       calls: services.calls,
+      queue: services.queue,
       devices: this.#devices,
       queues: settings.whenOffline === "queue",
       principal: () => this.#token.principal,
@@ -123,7 +138,11 @@ export class HomeAssistant {
   }
 
   get state(): HomeAssistantState {
-    const figures = { devices: this.#devices.count, entities: this.#devices.entityCount };
+    const figures = {
+      devices: this.#devices.count,
+      entities: this.#devices.entityCount,
+      seenAt: this.#seenAt === undefined ? null : isoTime(this.#seenAt),
+    };
     const { state: token } = this.#token;
     if (token.kind === "waiting_for_token")
       return { state: "waiting_for_token", detail: token.detail, ...figures, mqttVersion: null };
@@ -132,7 +151,8 @@ export class HomeAssistant {
     const mqttVersion = this.#broker.version;
     if (this.#owned) return { state: "connected", detail: this.#problem ?? null, ...figures, mqttVersion };
     const other = this.#ownership.otherOwner;
-    if (other === undefined) return { state: "connecting", detail: null, ...figures, mqttVersion };
+    if (other === undefined || this.#ownership.isClaiming)
+      return { state: "connecting", detail: null, ...figures, mqttVersion };
     const detail = `another gateway (${other}) publishes on this broker`;
     return { state: "standby", detail, ...figures, mqttVersion };
   }
@@ -151,7 +171,7 @@ export class HomeAssistant {
       report("waiting", state.detail);
       void this.#disconnect();
     } else if (this.#broker === undefined) this.#connect();
-    else if (this.#owned) void this.#devices.publishAll();
+    else if (this.#owned) void this.#publishAll();
     if (state.kind === "valid" && !hasScope(state.principal, "call"))
       report("problem", `the token \`${settings.token}\` lacks the scope \`call\``);
   }
@@ -164,10 +184,7 @@ export class HomeAssistant {
         if (wasConnected) this.#dependencies.report("disconnected");
         this.#ownership.disconnected();
       },
-      error: (message) => {
-        if (message !== this.#problem) this.#dependencies.report("problem", message);
-        this.#problem = message;
-      },
+      error: (message) => this.#hasProblem(message),
       message: (topic, payload, packet) => this.#message(topic, payload, packet),
     });
   }
@@ -188,35 +205,64 @@ export class HomeAssistant {
   }
 
   #ownerChanged(): void {
-    const { report, clock } = this.#dependencies;
+    const { report, run } = this.#dependencies;
     const owns = this.#broker !== undefined && this.#ownership.owns;
     const other = this.#ownership.otherOwner;
-    if (!owns && other !== undefined && this.#broker !== undefined)
+    if (this.#ownership.hasLiveOwner) this.#commands.forgetEnded();
+    if (!owns && other !== undefined && this.#broker !== undefined && !this.#ownership.isClaiming)
       report("standby", `another gateway (${other}) publishes on this broker`);
     if (owns === this.#owned) return;
     this.#owned = owns;
     this.#timer?.cancel();
+    this.#takeover = undefined;
     this.#devices.reset();
-    if (!owns) return;
-    this.#broker?.publish(gatewayTopic, "online", { qos: 1, retain: true });
+    const broker = this.#broker;
+    if (!owns || broker === undefined) return;
+    broker.publish(gatewayTopic, "online", { qos: 1, retain: true });
     const prefix = this.#prefix;
-    const commands = [`${root}/+/set/+`, `${root}/+/press/+`];
-    this.#broker?.subscribe([`${prefix}/status`, `${prefix}/device/+/config`, ...commands], 1);
-    this.#timer = clock.every(reconcileMs, () => this.#devices.reconcile());
-    void this.#devices.publishAll();
+    broker.subscribe([`${prefix}/status`, `${root}/+/set/+`, `${root}/+/press/+`], 1);
+    this.#takeover = new Takeover({
+      broker,
+      prefix,
+      run,
+      earlier: this.#earlier,
+      done: () => this.#begin(),
+      problem: (detail) => this.#hasProblem(detail),
+    });
+  }
+
+  /** What earlier runs have left is known now. */
+  #begin(): void {
+    this.#timer = this.#dependencies.clock.every(reconcileMs, () => {
+      this.#devices.reconcile();
+      void this.#commands.publishEnded();
+    });
+    void this.#publishAll();
+  }
+
+  async #publishAll(): Promise<void> {
     this.#polls.askAll();
+    await this.#devices.publishAll();
+    await this.#commands.publishEnded();
+  }
+
+  #hasProblem(detail: string): void {
+    if (detail !== this.#problem) this.#dependencies.report("problem", detail);
+    this.#problem = detail;
   }
 
   #message(topic: string, payload: Buffer, packet: IncomingPacket): void {
     if (this.#ownership.message(topic, payload) || !this.#owned) return;
-    const prefix = this.#prefix;
-    if (topic === `${prefix}/status`) {
+    if (this.#takeover?.message(topic, payload, packet.retain) === true) return;
+    if (topic === `${this.#prefix}/status`) {
       // Home Assistant has started: it has forgotten what was not retained.
       if (payload.toString() !== "online") return;
-      void this.#devices.publishAll();
-      this.#polls.askAll();
-    } else if (topic.endsWith("/config")) this.#devices.found(topic, payload);
-    else if (!packet.retain) void this.#commands.run(topic, payload, packet);
+      this.#seenAt = this.#dependencies.clock.now();
+      void this.#publishAll();
+    } else if (!packet.retain && this.#commands.isCommand(topic)) {
+      this.#seenAt = this.#dependencies.clock.now();
+      void this.#commands.run(topic, payload, packet);
+    }
   }
 
   #event({ type, device, data }: GatewayEvent): void {
@@ -224,7 +270,11 @@ export class HomeAssistant {
     // Also while another gateway publishes: this one may take over during the conversation.
     if (type === "voice.started" || type === "voice.ended" || type === "device.offline")
       this.#polls.conversation(device, type === "voice.started");
-    if (!this.#owned || !this.#devices.isSelected(device)) return;
+    if (!this.#devices.isSelected(device)) return;
+    const callId = String(data["callId"]);
+    const hasEnded = type === "call.finished" && data["queued"] === true;
+    if (hasEnded && !this.#ownership.hasLiveOwner) this.#commands.queuedCallEnded(device, callId);
+    if (!this.#owned) return;
     if (type === "device.online" || type === "device.offline" || type === "device.tools_changed") {
       this.#devices.changed(device);
       if (type === "device.tools_changed" || type === "device.online") this.#polls.ask(device);
@@ -232,11 +282,29 @@ export class HomeAssistant {
       const event_type = type === "voice.started" ? "started" : "ended";
       this.#send(topicsOf(slugOf(device)).talk, { event_type });
     } else if (type === "device.firmware") this.#devices.changed(device);
-    else if (type === "call.finished") {
-      const callId = String(data["callId"]);
-      if (data["queued"] === true) void this.#commands.finished(device, callId, data["outcome"]);
-      if (data["tool"] === photoTool && data["outcome"] === "ok") void this.#publishPhoto(device, callId);
+    else if (type === "device.notification") void this.#notify(device, data);
+    else if (type === "call.finished" && data["outcome"] === "ok") {
+      const tool = String(data["tool"]);
+      if (tool === photoTool) void this.#publishPhoto(device, callId);
+      // A queued call publishes what it has set, and so does a command.
+      else if (!hasEnded && data["principal"] !== this.#token.name && this.#changesState(device, tool))
+        this.#polls.askSoon(device);
     }
+  }
+
+  #changesState(id: string, tool: string): boolean {
+    const entities = [...(this.#devices.get(slugOf(id))?.entities.values() ?? [])];
+    return entities.some(({ command }) => command?.verb === "set" && command.tools.includes(tool));
+  }
+
+  async #notify(id: string, { method, params }: GatewayEvent["data"]): Promise<void> {
+    const name = String(method)
+      .replace(/^notifications\//, "")
+      .slice(0, maxNameLength);
+    if (!(await this.#devices.sends(id, name))) return;
+    const text = JSON.stringify(params ?? null);
+    const details = text.length <= maxNotificationLength ? { params: params ?? null } : {};
+    this.#send(topicsOf(slugOf(id)).notification, { event_type: name, ...details } as JsonObject);
   }
 
   /** Reads the status and the values of a device, and publishes them. */
@@ -269,13 +337,16 @@ export class HomeAssistant {
     if (reader === undefined || principal === undefined) return;
     const { result } = await this.#dependencies.services.calls.call(principal, id, reader, {}, { origin });
     if (result.isError === true) return;
-    const value = textOf(result).slice(0, 255);
+    const value = textOf(result);
+    // A state of Home Assistant is a number or a short text.
+    if (value.length > maxStateLength || typeof parseJson(value) === "object") return;
     const shown = platform === "switch" ? (/^(true|on|1)$/i.test(value) ? "ON" : "OFF") : value;
     await this.#publish(topicsOf(slugOf(id)).value(key), shown, true);
   }
 
   async #publishPhoto(id: string, callId: string): Promise<void> {
-    const photo = await this.#dependencies.services.photos.ofCall(id, callId);
+    const { photos } = this.#dependencies.services;
+    const photo = await photos.ofCall(id, callId).catch(() => undefined);
     if (photo !== undefined) this.#sendPicture(topicsOf(slugOf(id)).photo, Buffer.from(photo.data, "base64"));
   }
 

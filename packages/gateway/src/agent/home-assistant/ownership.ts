@@ -27,6 +27,8 @@ export class Ownership {
   #owner: { readonly run: string; readonly name: string } | undefined;
   #isGatewayOnline = false;
   #owns = false;
+  /** It has published its claim, which the broker has not returned yet. */
+  #isClaiming = false;
   #timer: Timer | undefined;
 
   constructor(dependencies: OwnershipDependencies) {
@@ -44,6 +46,15 @@ export class Ownership {
     return this.#owner === undefined || this.#owner.run === run ? undefined : this.#owner.name;
   }
 
+  /** Whether another gateway publishes now, as far as the broker knows. */
+  get hasLiveOwner(): boolean {
+    return this.otherOwner !== undefined && this.#isGatewayOnline && !this.#isClaiming;
+  }
+
+  get isClaiming(): boolean {
+    return this.#isClaiming;
+  }
+
   get filters(): readonly string[] {
     return [ownerTopic, gatewayTopic, askTopic, this.#syncTopic];
   }
@@ -52,6 +63,7 @@ export class Ownership {
   connected(): void {
     this.#owner = undefined;
     this.#isGatewayOnline = false;
+    this.#isClaiming = false;
     this.#dependencies.publish(this.#syncTopic, "decide", false);
   }
 
@@ -79,7 +91,7 @@ export class Ownership {
       if (this.#owns) this.#announce();
     } else if (topic === this.#syncTopic) {
       if (text === "decide") this.#decide();
-      else if (this.#owner?.run === this.#dependencies.run) this.#setOwns(true);
+      else this.#claimed();
     } else return false;
     return true;
   }
@@ -122,8 +134,17 @@ export class Ownership {
   /** Of two that claim at once, the one whose message came last is the owner. */
   #claim(): void {
     this.#timer?.cancel();
+    this.#isClaiming = true;
+    // First: a gateway that finds this owner must not think that it has ended.
+    this.#dependencies.publish(gatewayTopic, "online", true);
     this.#announce();
     this.#dependencies.publish(this.#syncTopic, "claimed", false);
+  }
+
+  #claimed(): void {
+    this.#isClaiming = false;
+    if (this.#owner?.run === this.#dependencies.run) this.#setOwns(true);
+    else this.#dependencies.changed();
   }
 
   #announce(): void {

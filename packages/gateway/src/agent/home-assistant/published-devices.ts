@@ -1,5 +1,5 @@
 /** What is published of each device. Work is done device by device, so that a large fleet blocks nothing. */
-import { isObject, type JsonObject, parseJson } from "@tendon/protocol";
+import type { JsonObject } from "@tendon/protocol";
 import { hasScope, type Principal } from "../../access/access.ts";
 import type { DeviceRecord } from "../../fleet/fleet.ts";
 import type { Services } from "../services.ts";
@@ -9,9 +9,11 @@ import {
   type DiscoverySettings,
   devicePayload,
   gatewayPayload,
+  gatewaySlug,
   slugOf,
   topicsOf,
 } from "./discovery.ts";
+import type { EarlierDevice, EarlierMessages } from "./earlier-messages.ts";
 import { type Entity, type EntityOverride, entitiesOf } from "./entities.ts";
 
 export interface PublishedDevicesDependencies {
@@ -19,10 +21,12 @@ export interface PublishedDevicesDependencies {
   readonly settings: () => DiscoverySettings;
   readonly selected: { readonly ids?: readonly string[]; readonly tags?: readonly string[] } | undefined;
   readonly overrides: readonly EntityOverride[];
+  readonly earlier: EarlierMessages;
   readonly principal: () => Principal | undefined;
   /** Resolves when the broker has the message, or the connection has ended. */
   readonly publish: (topic: string, payload: string, retain: boolean) => Promise<void>;
   readonly latestFirmware: (device: Described) => Promise<string | undefined>;
+  readonly serialOf: (id: string) => Promise<string | undefined>;
 }
 
 interface Published {
@@ -38,15 +42,18 @@ export class PublishedDevices {
   readonly #dependencies: PublishedDevicesDependencies;
   /** By the id in topics. */
   readonly #published = new Map<string, Published>();
-  /** Devices with a retained message of an earlier run, with the platforms of their components. */
-  readonly #found = new Map<string, ReadonlyMap<string, string>>();
   /** The last status of each device, also of devices of other nodes. */
   readonly #statuses = new Map<string, JsonObject>();
-  readonly #pictureTools = new Map<string, Set<string>>();
+  /** Keys of the pictures of each device. */
+  readonly #pictures = new Map<string, Set<string>>();
+  readonly #notifications = new Map<string, Set<string>>();
+  readonly #serials = new Map<string, string>();
   /** Devices to publish or to remove, by the id in topics. */
   readonly #waiting = new Map<string, string>();
   #working: Promise<void> | undefined;
   #isForced = false;
+  /** Changes when everything published is forgotten. */
+  #generation = 0;
 
   constructor(dependencies: PublishedDevicesDependencies) {
     this.#dependencies = dependencies;
@@ -66,26 +73,11 @@ export class PublishedDevices {
     return this.#published.get(slug);
   }
 
-  /** The broker has this retained discovery message. */
-  found(topic: string, payload: Buffer): void {
-    const slug = /\/device\/tendon_([^/]+)\/config$/.exec(topic)?.[1];
-    // The broker returns what this gateway publishes, too.
-    if (slug === undefined || slug === "gateway" || this.#published.has(slug)) return;
-    const message = payload.length === 0 ? undefined : parseJson(payload.toString());
-    if (!isObject(message)) return;
-    const components = isObject(message["components"]) ? message["components"] : {};
-    const platforms = Object.entries(components).map(
-      ([key, component]) => [key, isObject(component) ? String(component["platform"]) : ""] as const,
-    );
-    this.#found.set(slug, new Map(platforms));
-    this.#waiting.set(slug, idOf(slug));
-    void this.#work();
-  }
-
   /** Forgets what was published: the broker or the owner has changed. */
   reset(): void {
+    this.#generation += 1;
     this.#published.clear();
-    this.#found.clear();
+    this.#dependencies.earlier.clear();
     this.#waiting.clear();
   }
 
@@ -93,9 +85,11 @@ export class PublishedDevices {
   async publishAll(): Promise<void> {
     const settings = this.#dependencies.settings();
     this.#isForced = true;
+    // What earlier runs have left is removed if no device of today has it.
+    for (const slug of this.#dependencies.earlier.slugs) this.#waiting.set(slug, "");
     this.#waitForAll(() => true);
     await this.#dependencies.publish(
-      configTopic(settings.prefix, "gateway"),
+      configTopic(settings.prefix, gatewaySlug),
       JSON.stringify(gatewayPayload(settings)),
       true,
     );
@@ -132,12 +126,21 @@ export class PublishedDevices {
     return this.#statuses.get(id) ?? this.#dependencies.fleet.devices.get(id)?.inspection().status?.value;
   }
 
-  /** The tool has answered with a picture: it gets an entity for it. */
-  returnsPicture(id: string, tool: string): void {
-    const tools = this.#pictureTools.get(id) ?? new Set();
-    if (tools.has(tool)) return;
-    this.#pictureTools.set(id, tools.add(tool));
-    this.changed(id);
+  /** A tool of the device has answered with a picture: it gets an entity of this key. */
+  returnsPicture(id: string, key: string): void {
+    if (addTo(this.#pictures, id, [key])) this.changed(id);
+  }
+
+  /** Whether the device has an event of this name by now; a device has a bounded number of them. */
+  async sends(id: string, notification: string): Promise<boolean> {
+    const known = this.#notifications.get(id);
+    if (known?.has(notification) !== true) {
+      if ((known?.size ?? 0) >= maxNotifications) return false;
+      addTo(this.#notifications, id, [notification]);
+      this.changed(id);
+      await this.settled();
+    }
+    return true;
   }
 
   /** Resolves when all changes so far are published. */
@@ -153,6 +156,8 @@ export class PublishedDevices {
     this.#working ??= this.#publishWaiting().finally(() => {
       this.#working = undefined;
       this.#isForced = false;
+      // Something may have changed after the last device.
+      if (this.#waiting.size > 0) void this.#work();
     });
     return this.#working;
   }
@@ -184,13 +189,17 @@ export class PublishedDevices {
     const { publish, settings: current, overrides, principal: currentPrincipal } = this.#dependencies;
     const principal = currentPrincipal();
     if (principal === undefined) return;
+    const generation = this.#generation;
     const settings = current();
+    const before = this.#published.get(slug);
+    const earlier = before === undefined ? this.#restored(slug, record.id) : undefined;
     const device: Described = {
       id: record.id,
       name: record.alias,
       isBoard: record.kind === "esp32",
       board: record.board,
       firmware: record.firmware,
+      serial: await this.#serialOf(record),
     };
     const { policy } = this.#dependencies.fleet;
     const maySeeUserTools = hasScope(principal, "call:user");
@@ -200,17 +209,18 @@ export class PublishedDevices {
         .filter(({ audience }) => audience !== "user" || maySeeUserTools)
         .filter((tool) => policy.accessTo(principal, record, tool).access !== "denied"),
       status: this.statusOf(record.id),
-      pictureTools: this.#pictureTools.get(record.id) ?? none,
+      pictures: this.#pictures.get(record.id) ?? none,
+      notifications: this.#notifications.get(record.id) ?? none,
       overrides,
       mayInstall: maySeeUserTools,
       isBoard: device.isBoard,
     });
-    const before = this.#published.get(slug);
     const isForced = this.#isForced || before === undefined;
     const topics = topicsOf(slug);
     const config = JSON.stringify(devicePayload(device, entities, new Map(), settings));
     const isOnline = record.handle !== undefined;
-    const firmware = device.isBoard ? await this.#firmwareOf(device) : undefined;
+    const firmware = device.isBoard ? await this.#firmwareOf(device, before) : undefined;
+    if (generation !== this.#generation) return;
     this.#published.set(slug, {
       id: record.id,
       entities: byKey(entities),
@@ -220,12 +230,17 @@ export class PublishedDevices {
       signature: signatureOf(record),
     });
     if (isForced || before.config !== config) {
-      const removed = this.#removedSince(slug, before, entities);
+      const platforms = earlier?.platforms ?? new Map([...(before?.entities ?? [])].map(platformOf));
+      const removed = removedSince(platforms, entities);
       if (removed.size > 0) {
         const once = JSON.stringify(devicePayload(device, entities, removed, settings));
         await publish(configTopic(settings.prefix, slug), once, true);
       }
       await publish(configTopic(settings.prefix, slug), config, true);
+      const topicsBefore = earlier?.topics ?? retainedTopics(slug, before?.entities ?? noEntities);
+      const topicsNow = retainedTopics(slug, byKey(entities));
+      for (const topic of topicsBefore)
+        if (!topicsNow.has(topic) || removed.has(keyIn(topic))) await publish(topic, "", true);
     }
     if (isForced || before.isOnline !== isOnline)
       await publish(topics.availability, isOnline ? "online" : "offline", true);
@@ -233,62 +248,102 @@ export class PublishedDevices {
       await publish(topics.firmware, firmware, true);
   }
 
-  #removedSince(
-    slug: string,
-    before: Published | undefined,
-    entities: readonly Entity[],
-  ): Map<string, string> {
-    const earlier =
-      before === undefined
-        ? (this.#found.get(slug) ?? new Map<string, string>())
-        : new Map([...before.entities].map(([key, { platform }]) => [key, platform]));
-    this.#found.delete(slug);
-    const current = byKey(entities);
-    return new Map(
-      [...earlier].filter(([key, platform]) => current.get(key)?.platform !== platform && !current.has(key)),
-    );
+  /** Takes what an earlier run knew of the device, so that its entities stay. */
+  #restored(slug: string, id: string): EarlierDevice | undefined {
+    const earlier = this.#dependencies.earlier.take(slug);
+    if (earlier === undefined) return undefined;
+    const { status, pictures, notifications } = earlier;
+    if (status !== undefined && this.statusOf(id) === undefined) this.#statuses.set(id, status);
+    addTo(this.#pictures, id, pictures);
+    addTo(this.#notifications, id, notifications.slice(0, maxNotifications));
+    return earlier;
   }
 
-  async #firmwareOf(device: Described): Promise<string | undefined> {
+  /** Boards that were imported with a serial number have one. */
+  async #serialOf({ id, kind }: DeviceRecord): Promise<string | undefined> {
+    if (kind !== "esp32") return undefined;
+    const known = this.#serials.get(id);
+    if (known !== undefined) return known;
+    const serial = await this.#dependencies.serialOf(id).catch(() => undefined);
+    if (serial !== undefined) this.#serials.set(id, serial);
+    return serial;
+  }
+
+  async #firmwareOf(device: Described, before: Published | undefined): Promise<string | undefined> {
     if (device.firmware === undefined) return undefined;
-    const latest = (await this.#dependencies.latestFirmware(device)) ?? device.firmware;
-    const state: JsonObject = {
-      installed_version: device.firmware,
-      latest_version: latest,
-      title: "xiaozhi",
-    };
-    return JSON.stringify(state);
+    try {
+      const latest = (await this.#dependencies.latestFirmware(device)) ?? device.firmware;
+      const state = { installed_version: device.firmware, latest_version: latest, title: "xiaozhi" };
+      return JSON.stringify(state);
+    } catch {
+      // The database is away. The next change of the device asks again.
+      return before?.firmware;
+    }
   }
 
   /** Empty retained messages remove the device and leave nothing on the broker. */
   async #remove(slug: string): Promise<void> {
     const { publish, settings } = this.#dependencies;
     const before = this.#published.get(slug);
-    if (before === undefined && !this.#found.has(slug)) return;
-    const keys =
-      before === undefined ? [...(this.#found.get(slug)?.keys() ?? [])] : [...before.entities.keys()];
+    const earlier = this.#dependencies.earlier.take(slug);
+    if (before === undefined && earlier === undefined) return;
     this.#published.delete(slug);
-    this.#found.delete(slug);
-    if (before !== undefined) {
-      this.#statuses.delete(before.id);
-      this.#pictureTools.delete(before.id);
-    }
-    const topics = topicsOf(slug);
+    if (before !== undefined)
+      for (const known of [this.#statuses, this.#pictures, this.#notifications, this.#serials])
+        known.delete(before.id);
     await publish(configTopic(settings().prefix, slug), "", true);
-    for (const topic of [topics.availability, topics.state, topics.firmware, ...keys.map(topics.value)])
-      await publish(topic, "", true);
+    const topics = before === undefined ? [] : retainedTopics(slug, before.entities);
+    for (const topic of new Set([...topics, ...(earlier?.topics ?? [])])) await publish(topic, "", true);
   }
 }
 
 const none: ReadonlySet<string> = new Set();
+const noEntities: ReadonlyMap<string, Entity> = new Map();
+const maxNotifications = 32;
+
+/** Returns whether it had not all of them before. */
+function addTo(sets: Map<string, Set<string>>, id: string, added: readonly string[]): boolean {
+  const known = sets.get(id) ?? new Set();
+  const { size } = known;
+  for (const each of added) known.add(each);
+  if (known.size > 0) sets.set(id, known);
+  return known.size > size;
+}
+
+function platformOf([key, { platform }]: [string, Entity]): [string, string] {
+  return [key, platform];
+}
+
+/** Components that are gone, or have another platform now. */
+function removedSince(
+  platforms: ReadonlyMap<string, string>,
+  entities: readonly Entity[],
+): Map<string, string> {
+  const current = byKey(entities);
+  return new Map([...platforms].filter(([key, platform]) => current.get(key)?.platform !== platform));
+}
+
+/** The topics below the root on which messages of the device may be retained. */
+function retainedTopics(slug: string, entities: ReadonlyMap<string, Entity>): Set<string> {
+  const topics = topicsOf(slug);
+  const values = [...entities.values()].filter(
+    ({ state, platform }) => state === "value" && platform !== "image",
+  );
+  return new Set([
+    topics.availability,
+    topics.state,
+    topics.firmware,
+    ...values.map(({ key }) => topics.value(key)),
+  ]);
+}
+
+/** The key of a topic of an entity's value. */
+function keyIn(topic: string): string {
+  return /\/value\/([^/]+)$/.exec(topic)?.[1] ?? "";
+}
 
 function byKey(entities: readonly Entity[]): ReadonlyMap<string, Entity> {
   return new Map(entities.map((entity) => [entity.key, entity]));
-}
-
-/** Of the id in topics; ids other than MAC addresses are the same there. */
-function idOf(slug: string): string {
-  return /^[0-9a-f]{12}$/.test(slug) ? slug.replaceAll(/..(?=.)/g, "$&:") : slug;
 }
 
 /** Changes with what people and the device change, and costs little to compare. */

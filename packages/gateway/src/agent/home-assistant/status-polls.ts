@@ -17,14 +17,17 @@ export interface StatusPollsDependencies {
 const everyMs = 300_000;
 const tickMs = 10_000;
 const maxAtOnce = 4;
+const soonMs = 2_000;
 
 export class StatusPolls {
   readonly #dependencies: StatusPollsDependencies;
   readonly #waiting = new Set<string>();
   readonly #lastAt = new Map<string, number>();
   readonly #talking = new Set<string>();
+  readonly #soon = new Map<string, Timer>();
+  /** Devices that are read now. Another question waits for the end. */
+  readonly #reading = new Set<string>();
   readonly #timer: Timer;
-  #running = 0;
   #stopped = false;
 
   constructor(dependencies: StatusPollsDependencies) {
@@ -35,12 +38,23 @@ export class StatusPolls {
   stop(): void {
     this.#stopped = true;
     this.#timer.cancel();
+    for (const timer of this.#soon.values()) timer.cancel();
     this.#waiting.clear();
   }
 
   ask(id: string): void {
     this.#waiting.add(id);
     this.#next();
+  }
+
+  /** After a call of another client, which is often one of many. */
+  askSoon(id: string): void {
+    if (this.#stopped || this.#soon.has(id)) return;
+    const timer = this.#dependencies.clock.after(soonMs, () => {
+      this.#soon.delete(id);
+      this.ask(id);
+    });
+    this.#soon.set(id, timer);
   }
 
   askAll(): void {
@@ -74,13 +88,14 @@ export class StatusPolls {
 
   #next(): void {
     for (const id of this.#waiting) {
-      if (this.#running >= maxAtOnce || this.#stopped) return;
+      if (this.#reading.size >= maxAtOnce || this.#stopped) return;
+      if (this.#reading.has(id)) continue;
       this.#waiting.delete(id);
       if (this.isTalking(id) || !this.#dependencies.isOnline(id) || !this.#dependencies.isSelected(id))
         continue;
-      this.#running += 1;
+      this.#reading.add(id);
       void this.#read(id).finally(() => {
-        this.#running -= 1;
+        this.#reading.delete(id);
         this.#next();
       });
     }
