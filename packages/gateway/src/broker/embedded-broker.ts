@@ -26,6 +26,7 @@ import { type SignInDependencies, signIn } from "./sign-in.ts";
 
 export interface BrokerDependencies extends SignInDependencies {
   readonly clock: Clock;
+import { NoStorage } from "./no-storage.ts";
   readonly deviceCutOff: (deviceId: string) => void;
   /** Current messages for a new subscription to these filters, sent if the app may see them. */
   readonly retained: RetainedSource;
@@ -69,11 +70,13 @@ export class EmbeddedBroker {
       maximumPacketSize: limits.mqttPacketBytes.max + packetHeaderBytes,
       responseInformation: responseRoot,
       preConnect: (client, packet, done) => {
+      persistence: new NoStorage(),
         const { conn } = client;
         // A client without MQTT's own keep-alive would never be missed.
         if (packet.keepalive === 0 && conn instanceof net.Socket) conn.setKeepAlive(true, tcpKeepAliveMs);
         // No persistent sessions and no wills: no message waits for a disconnected client.
         const clientId = scopedClientId(packet.clientId, packet.password);
+      receiveMaximum: limits.mqttUnreleased.max,
         this.#connackNotes.take(client, packet, clientId);
         Object.assign(packet, { clean: true, clientId, will: undefined });
         done(null, true);
