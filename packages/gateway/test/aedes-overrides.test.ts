@@ -1,5 +1,6 @@
 /** Checks the assumptions of aedes-overrides.ts: a version of aedes that reads bytes differently fails here. */
 import { Duplex } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { Aedes } from "aedes";
 import mqttPacket from "mqtt-packet";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -23,8 +24,8 @@ const publish = mqttPacket.generate({
   dup: false,
 });
 
-/** A broker with one client, whose bytes pass a gate that admits a given number. */
-async function openBroker(admitted: number) {
+/** A broker with one client, whose bytes pass a gate that admits a given number, once it is released. */
+async function startBroker(admitted: number) {
   const connects = new Inbox<string>("CONNECT");
   const published = new Inbox<string>("message");
   const broker = await Aedes.createBroker({
@@ -40,12 +41,18 @@ async function openBroker(admitted: number) {
   onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
   const stream = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   let seen = 0;
-  gateReads(stream, (chunk) => {
+  const gate = gateReads(stream, (chunk) => {
     seen += chunk.byteLength;
     return seen > admitted;
   });
   broker.handle(stream);
-  return { stream, connects, published, seen: () => seen };
+  return { stream, gate, connects, published, seen: () => seen };
+}
+
+async function openBroker(admitted: number) {
+  const broker = await startBroker(admitted);
+  broker.gate.release();
+  return broker;
 }
 
 describe("the bytes of a connection", () => {
@@ -56,6 +63,21 @@ describe("the bytes of a connection", () => {
     for (let at = 0; at < all.length; at += 7) stream.push(all.subarray(at, at + 7));
     expect([await published.take(), await published.take()]).toEqual(["some text", "some text"]);
     expect(seen()).toBe(all.length);
+  });
+
+  it("wait until the gate is released, at first and after it was held", async () => {
+    const { stream, gate, connects, published, seen } = await startBroker(Number.POSITIVE_INFINITY);
+    stream.push(connect);
+    await nextTurn();
+    expect(seen()).toBe(0);
+    gate.release();
+    expect(await connects.take()).toBe("one");
+    gate.hold();
+    stream.push(publish);
+    await nextTurn();
+    expect(seen()).toBe(connect.length);
+    gate.release();
+    expect(await published.take()).toBe("some text");
   });
 
   it("are not parsed once the gate rejects them, and the connection is closed", async () => {

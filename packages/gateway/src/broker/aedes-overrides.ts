@@ -13,7 +13,7 @@ import type { Aedes, Client, ConnectPacket } from "aedes";
  */
 export function gateReads(stream: Duplex, rejects: (chunk: Uint8Array) => boolean): ReadGate {
   const read = stream.read.bind(stream);
-  let held = false;
+  let held = true;
   stream.read = (size?: number) => {
     if (held) return null;
     const chunk: unknown = read(size);
@@ -33,7 +33,7 @@ export function gateReads(stream: Duplex, rejects: (chunk: Uint8Array) => boolea
   };
 }
 
-/** Holds back the bytes of a connection. The system's buffers fill, and the other end waits. */
+/** Holds back the bytes of a connection, also at first. The system's buffers fill, and the other end waits. */
 export interface ReadGate {
   hold(): void;
   release(): void;

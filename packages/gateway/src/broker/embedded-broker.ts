@@ -9,7 +9,13 @@ import { messageOf, StartError } from "../errors.ts";
 import { takenOver } from "../events/events.ts";
 import { ConnackNotes, noDelivery, registeredClient } from "./aedes-overrides.ts";
 import { AppSubscriptions, isBadFilter } from "./app-subscriptions.ts";
-import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
+import {
+  appConnection,
+  deviceConnection,
+  holdConnack,
+  releaseConnack,
+  sendToApp,
+} from "./client-connections.ts";
 import { isMalformed, pushTopic, scopedClientId } from "./client-ids.ts";
 import { ConnectionGate } from "./connection-gate.ts";
 import {
@@ -20,13 +26,14 @@ import {
   responseRoot,
 } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
+import { NoStorage } from "./no-storage.ts";
+import { paceArrival, paceEnd } from "./paced-connections.ts";
 import type { AppPeer, DevicePeer, OpenSocket } from "./peers.ts";
 import { RetainedMessages, type RetainedSource } from "./retained-messages.ts";
 import { type SignInDependencies, signIn } from "./sign-in.ts";
 
 export interface BrokerDependencies extends SignInDependencies {
   readonly clock: Clock;
-import { NoStorage } from "./no-storage.ts";
   readonly deviceCutOff: (deviceId: string) => void;
   /** Current messages for a new subscription to these filters, sent if the app may see them. */
   readonly retained: RetainedSource;
@@ -63,20 +70,20 @@ export class EmbeddedBroker {
     this.#dependencies = dependencies;
     this.#aedes = new Aedes({
       mq: noDelivery,
+      persistence: new NoStorage(),
       drainTimeout: drainTimeoutMs,
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
       // Advertised to clients of MQTT 5. The connection gate enforces it.
       maximumPacketSize: limits.mqttPacketBytes.max + packetHeaderBytes,
+      receiveMaximum: limits.mqttUnreleased.max,
       responseInformation: responseRoot,
       preConnect: (client, packet, done) => {
-      persistence: new NoStorage(),
         const { conn } = client;
         // A client without MQTT's own keep-alive would never be missed.
         if (packet.keepalive === 0 && conn instanceof net.Socket) conn.setKeepAlive(true, tcpKeepAliveMs);
         // No persistent sessions and no wills: no message waits for a disconnected client.
         const clientId = scopedClientId(packet.clientId, packet.password);
-      receiveMaximum: limits.mqttUnreleased.max,
         this.#connackNotes.take(client, packet, clientId);
         Object.assign(packet, { clean: true, clientId, will: undefined });
         done(null, true);
@@ -182,7 +189,9 @@ export class EmbeddedBroker {
       this.#sockets.delete(socket);
     });
     if (socket instanceof net.Socket) socket.setNoDelay(true);
+    paceEnd(socket);
     this.#aedes.handle(socket);
+    paceArrival(() => gate.open());
   }
 
   /**
@@ -236,6 +245,7 @@ export class EmbeddedBroker {
       };
       this.#peers.set(client, peer);
       this.#devices.set(clientId, peer);
+      holdConnack(client);
     },
     app: (client: Client, app: App) => {
       this.#makeWay(client.id);
@@ -279,6 +289,7 @@ export class EmbeddedBroker {
         // The device was revoked during the sign-in.
         client.close();
       }
+      releaseConnack(client);
     }
   }
 
