@@ -24,8 +24,8 @@ const publish = mqttPacket.generate({
   dup: false,
 });
 
-/** A broker with one client, whose bytes pass a gate that admits a given number, once it is released. */
-async function startBroker(admitted: number) {
+/** A broker with one client, whose bytes pass a gate that admits a given number. */
+async function openBroker(admitted: number, begin = (read: () => void) => read()) {
   const connects = new Inbox<string>("CONNECT");
   const published = new Inbox<string>("message");
   const broker = await Aedes.createBroker({
@@ -41,18 +41,15 @@ async function startBroker(admitted: number) {
   onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
   const stream = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
   let seen = 0;
-  const gate = gateReads(stream, (chunk) => {
-    seen += chunk.byteLength;
-    return seen > admitted;
+  const gate = gateReads(stream, {
+    begin,
+    rejects: (chunk) => {
+      seen += chunk.byteLength;
+      return seen > admitted;
+    },
   });
   broker.handle(stream);
   return { stream, gate, connects, published, seen: () => seen };
-}
-
-async function openBroker(admitted: number) {
-  const broker = await startBroker(admitted);
-  broker.gate.release();
-  return broker;
 }
 
 describe("the bytes of a connection", () => {
@@ -65,12 +62,15 @@ describe("the bytes of a connection", () => {
     expect(seen()).toBe(all.length);
   });
 
-  it("wait until the gate is released, at first and after it was held", async () => {
-    const { stream, gate, connects, published, seen } = await startBroker(Number.POSITIVE_INFINITY);
+  it("wait until the connection may begin, and while the gate holds them", async () => {
+    const waiting: (() => void)[] = [];
+    const { stream, gate, connects, published, seen } = await openBroker(Number.POSITIVE_INFINITY, (read) =>
+      waiting.push(read),
+    );
     stream.push(connect);
     await nextTurn();
-    expect(seen()).toBe(0);
-    gate.release();
+    expect([seen(), waiting.length]).toEqual([0, 1]);
+    waiting[0]?.();
     expect(await connects.take()).toBe("one");
     gate.hold();
     stream.push(publish);

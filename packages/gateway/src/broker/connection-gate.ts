@@ -4,7 +4,8 @@ import { limits } from "@tendon/protocol";
 import type { Clock } from "../clock.ts";
 import { boardRates, Intake, type IntakeRates } from "../intake.ts";
 import { perSecond } from "../token-bucket.ts";
-import { gateReads, type ReadGate } from "./aedes-overrides.ts";
+import { gateReads } from "./aedes-overrides.ts";
+import { paceArrival } from "./paced-connections.ts";
 import { PacketGate } from "./packet-gate.ts";
 
 /** Requests of apps are limited per token, and each by its size. */
@@ -26,19 +27,20 @@ export class ConnectionGate {
   readonly #clock: Clock;
   readonly #packets = new PacketGate(limits.mqttConnectBytes.max, limits.mqttPacketBytes.max);
   readonly #valve: ConstructorParameters<typeof Intake>[2];
-  readonly #reads: ReadGate;
   #intake: Intake;
   #isApp = false;
 
   constructor(clock: Clock, socket: Duplex, listener: GateListener) {
     this.#clock = clock;
-    const reads = gateReads(socket, (chunk) => {
-      const rejection = this.#packets.admit(chunk);
-      if (rejection === undefined) return !this.#count(chunk.byteLength);
-      listener.rejected(rejection);
-      return true;
+    const reads = gateReads(socket, {
+      begin: paceArrival,
+      rejects: (chunk) => {
+        const rejection = this.#packets.admit(chunk);
+        if (rejection === undefined) return !this.#count(chunk.byteLength);
+        listener.rejected(rejection);
+        return true;
+      },
     });
-    this.#reads = reads;
     this.#valve = {
       pause: () => {
         listener.paused();
@@ -48,11 +50,6 @@ export class ConnectionGate {
       cut: (exceeded) => listener.flooded(exceeded),
     };
     this.#intake = new Intake(clock, boardRates, this.#valve);
-  }
-
-  /** Nothing is read before this. */
-  open(): void {
-    this.#reads.release();
   }
 
   /** The client has signed in as an app. */

@@ -27,7 +27,7 @@ import {
 } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
 import { NoStorage } from "./no-storage.ts";
-import { paceArrival, paceEnd } from "./paced-connections.ts";
+import { paceEnd } from "./paced-connections.ts";
 import type { AppPeer, DevicePeer, OpenSocket } from "./peers.ts";
 import { RetainedMessages, type RetainedSource } from "./retained-messages.ts";
 import { type SignInDependencies, signIn } from "./sign-in.ts";
@@ -191,7 +191,6 @@ export class EmbeddedBroker {
     if (socket instanceof net.Socket) socket.setNoDelay(true);
     paceEnd(socket);
     this.#aedes.handle(socket);
-    paceArrival(() => gate.open());
   }
 
   /**

@@ -9,9 +9,9 @@ import { TurnQuota } from "../turn-quota.ts";
 const arrivals = new TurnQuota(16);
 const ends = new TurnQuota(64);
 
-/** Runs `open` when the connection may be read. */
-export function paceArrival(open: () => void): void {
-  arrivals.run(open);
+/** Runs `read` when the first bytes of a connection may be read. */
+export function paceArrival(read: () => void): void {
+  arrivals.run(read);
 }
 
 /** Delays the end of the stream or its loss, as the system reports it, if many end in this turn. */
