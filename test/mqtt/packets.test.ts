@@ -228,6 +228,19 @@ describe("bytes after CONNECT", () => {
     await app.wire.ended;
   });
 
+  it("[MQT-4] a device gets the CONNACK and its first message in one piece", async () => {
+    const site = await openSite();
+    const bytes = await connectBytes(site);
+    const socket = await socketTo(site);
+    socket.write(bytes);
+    const [chunk] = await once(socket, "data");
+    const cmds: string[] = [];
+    const parser = mqttPacket.parser({ protocolVersion: mqttVersion });
+    parser.on("packet", ({ cmd }) => cmds.push(cmd));
+    parser.parse(chunk);
+    expect(cmds).toEqual(["connack", "publish"]);
+  });
+
   it("[MQT-3] noise after CONNECT never stops the gateway", async () => {
     const site = await openSite();
     const bytes = await connectBytes(site);

@@ -5,16 +5,18 @@ import { Aedes } from "aedes";
 import mqttPacket from "mqtt-packet";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Inbox } from "../../../test/inbox.ts";
-import { gateReads } from "../src/broker/aedes-overrides.ts";
+import { endSessionsAtOnce, gateReads } from "../src/broker/aedes-overrides.ts";
+import { NoStorage } from "../src/broker/no-storage.ts";
 
-const connect = mqttPacket.generate({
+const connectPacket = {
   cmd: "connect",
   protocolId: "MQTT",
   protocolVersion: 4,
   clean: true,
   clientId: "one",
   keepalive: 0,
-});
+} as const;
+const connect = mqttPacket.generate(connectPacket);
 const publish = mqttPacket.generate({
   cmd: "publish",
   topic: "a",
@@ -96,5 +98,35 @@ describe("the bytes of a connection", () => {
     stream.push(publish);
     await closed;
     expect(published.waiting).toEqual([]);
+  });
+});
+
+describe("the end of a connection of MQTT 5", () => {
+  async function storedMessagesAsked(prepare: (aedes: Aedes) => void): Promise<number> {
+    let asked = 0;
+    class CountingStorage extends NoStorage {
+      override outgoingStream(): Iterable<never> {
+        asked += 1;
+        return super.outgoingStream();
+      }
+    }
+    const broker = await Aedes.createBroker({ persistence: new CountingStorage() });
+    onTestFinished(() => new Promise<void>((resolve) => broker.close(resolve)));
+    prepare(broker);
+    const ready = new Promise((resolve) => broker.once("clientReady", resolve));
+    const gone = new Promise((resolve) => broker.once("clientDisconnect", resolve));
+    const stream = new Duplex({ read: () => undefined, write: (_chunk, _encoding, done) => done() });
+    broker.handle(stream);
+    stream.push(mqttPacket.generate({ ...connectPacket, protocolVersion: 5 }, { protocolVersion: 5 }));
+    await ready;
+    stream.destroy();
+    await gone;
+    await nextTurn();
+    return asked;
+  }
+
+  it("asks the storage for what is left of the session, unless sessions end at once", async () => {
+    expect(await storedMessagesAsked(() => undefined)).toBe(2);
+    expect(await storedMessagesAsked(endSessionsAtOnce)).toBe(1);
   });
 });

@@ -85,6 +85,14 @@ export class ConnackNotes {
   }
 }
 
+/**
+ * At the end of each connection of MQTT 5, aedes asks the storage for what is left of the session, with a stream. Sessions
+ * end with their connection, so nothing is left.
+ */
+export function endSessionsAtOnce(aedes: Aedes): void {
+  Object.assign(aedes, { scheduleSessionExpiry: () => undefined });
+}
+
 /** The client that aedes disconnects when another one with this id signs in. */
 export function registeredClient(aedes: Aedes, clientId: string): Client | undefined {
   const { clients } = aedes as { clients?: Readonly<Record<string, Client>> };

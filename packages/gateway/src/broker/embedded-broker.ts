@@ -7,7 +7,7 @@ import { Aedes, type Client, type PublishPacket, type Subscription } from "aedes
 import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { takenOver } from "../events/events.ts";
-import { ConnackNotes, noDelivery, registeredClient } from "./aedes-overrides.ts";
+import { ConnackNotes, endSessionsAtOnce, noDelivery, registeredClient } from "./aedes-overrides.ts";
 import { AppSubscriptions, isBadFilter } from "./app-subscriptions.ts";
 import {
   appConnection,
@@ -110,6 +110,7 @@ export class EmbeddedBroker {
       },
       authorizeForward: (client, packet) => (this.#mayReceive(client, packet.topic) ? packet : null),
     });
+    endSessionsAtOnce(this.#aedes);
     this.#aedes.on("clientReady", (client) => this.#ready(client));
     this.#aedes.on("ping", (_packet, client) => this.#pinged(client));
     this.#aedes.on("subscribe", (subscriptions, client) => this.#sendRetained(client, subscriptions));
