@@ -25,8 +25,8 @@ export function paceEnd(stream: Duplex): void {
     });
     return false;
   };
-  stream.destroy = (error?: Error) => {
-    if (error === undefined) return destroy();
+  stream.destroy = (error?: NodeJS.ErrnoException) => {
+    if (error?.syscall === undefined) return destroy(error);
     ends.run(() => {
       destroy(error);
     });
