@@ -8,6 +8,7 @@ const wholeProcess = [
   "test/http-pipelining.test.ts",
   "test/shutdown.test.ts",
   "test/mcp/large-fleet.test.ts",
+  "test/mqtt-fleet.test.ts",
 ];
 const conditions = ["@tendon/source", "module", "node", "development|production"];
 

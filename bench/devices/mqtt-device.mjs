@@ -7,8 +7,9 @@ const publish = 3;
 const empty = Buffer.alloc(0);
 
 /** A publish with QoS 0. */
-function publishPacket(topic, text) {
-  return mqttPacket.generate({ cmd: "publish", topic, payload: text, qos: 0, dup: false, retain: false });
+function publishPacket(topic, text, protocolVersion) {
+  const packet = { cmd: "publish", topic, payload: text, qos: 0, dup: false, retain: false };
+  return mqttPacket.generate(packet, { protocolVersion });
 }
 
 /** Takes whole packets off the start of the buffer, and returns the rest. */
@@ -32,25 +33,27 @@ function readPackets(buffer, onPacket) {
 }
 
 /**
- * A device over MQTT, with the settings that the gateway gave it. Like the firmware it never subscribes and answers
- * what it is sent. `onAccepted` is called at the CONNACK, `onListed` when the last page of its tools has been sent.
+ * A device over MQTT 3.1.1 or 5, with the settings that the gateway gave it. Like the firmware it never subscribes and
+ * answers what it is sent. `onAccepted` is called at the CONNACK, `onListed` when the last page of its tools has been sent.
  */
 export class MqttDevice {
   #socket;
   #firmware;
   #topic;
+  #version;
   #rest = empty;
   #onAccepted;
   #onListed;
 
   constructor(
-    { endpoint, client_id, username, password, publish_topic },
+    { endpoint, client_id, username, password, publish_topic, version = 4 },
     index,
     { onAccepted, onListed, onClosed },
   ) {
     const [host, port] = endpoint.split(":");
     this.#firmware = firmwares[index % firmwares.length];
     this.#topic = publish_topic;
+    this.#version = version;
     this.#onAccepted = onAccepted;
     this.#onListed = onListed;
     const socket = net.connect(Number(port), host);
@@ -63,7 +66,7 @@ export class MqttDevice {
       mqttPacket.generate({
         cmd: "connect",
         protocolId: "MQTT",
-        protocolVersion: 4,
+        protocolVersion: version,
         clean: true,
         clientId: client_id,
         username,
@@ -79,7 +82,7 @@ export class MqttDevice {
   }
 
   send(text) {
-    this.#socket.write(publishPacket(this.#topic, text));
+    this.#socket.write(publishPacket(this.#topic, text, this.#version));
   }
 
   close() {
@@ -98,7 +101,9 @@ export class MqttDevice {
       else this.#socket.destroy();
     }
     if (type !== publish) return;
-    const { type: kind, payload: request } = JSON.parse(body.toString("utf8", 2 + body.readUInt16BE(0)));
+    // The gateway sends no properties: their length is one byte.
+    const start = 2 + body.readUInt16BE(0) + (this.#version === 5 ? 1 : 0);
+    const { type: kind, payload: request } = JSON.parse(body.toString("utf8", start));
     if (kind !== "mcp" || request.id === undefined) return;
     const result = resultOf(this.#firmware, request);
     this.send(

@@ -1,5 +1,5 @@
-// Devices that connect, are initialised and listed: storms over WebSocket, new and known devices over MQTT, and the
-// memory of those that stay.
+// Devices that connect, are initialised and listed: storms over WebSocket, new and known devices over MQTT 3.1.1 and 5,
+// the memory of those that stay, and how long the gateway is busy in one piece when all of them go or come at once.
 import { Fleet } from "../harness/fleet.mjs";
 import { startGateway } from "../harness/gateway.mjs";
 import { listenOverflows } from "../harness/measured-process.mjs";
@@ -10,6 +10,7 @@ import { startServer } from "../process.mjs";
 
 const bareWs = "bare ws: the same handshakes and frames";
 const bareAedes = "bare aedes: connect and one publish";
+const bareAedes5 = "bare aedes: the same with MQTT 5";
 
 const rows = [
   {
@@ -65,6 +66,24 @@ const rows = [
     baseline: bareAedes,
   },
   {
+    name: "mqtt5-new",
+    title: "MQTT 5 device connects, new: CPU a device",
+    unit: "ms",
+    clock: "cpu",
+    better: "less",
+    target: { most: 0.8 },
+    baseline: bareAedes5,
+  },
+  {
+    name: "mqtt5-known",
+    title: "MQTT 5 device comes back, known: CPU a device",
+    unit: "ms",
+    clock: "cpu",
+    better: "less",
+    target: { most: 0.4 },
+    baseline: bareAedes5,
+  },
+  {
     name: "mqtt-rss",
     title: "RSS an MQTT device, 12 tools each",
     unit: "KB",
@@ -73,11 +92,25 @@ const rows = [
     target: { most: 25 },
     baseline: bareAedes,
   },
+  {
+    name: "mqtt-cut-stall",
+    title: "longest stall: 5,000 MQTT devices are lost at once",
+    unit: "ms",
+    better: "less",
+    target: { most: 50 },
+  },
+  {
+    name: "mqtt-storm-stall",
+    title: "longest stall: 5,000 MQTT devices come back at once",
+    unit: "ms",
+    better: "less",
+    target: { most: 50 },
+  },
 ];
 
 const scales = {
-  full: { storm: 5_000, slowest: 3_000, mqtt: 2_000, rounds: 3 },
-  quick: { storm: 1_500, slowest: 1_000, mqtt: 600, rounds: 2 },
+  full: { storm: 5_000, slowest: 3_000, mqtt: 2_000, mqttStorm: 5_000, rounds: 3 },
+  quick: { storm: 1_500, slowest: 1_000, mqtt: 600, mqttStorm: 1_500, rounds: 2 },
 };
 /** What runs for the first time is slow and allocates; a storm meets a gateway that has been running. */
 const warmUp = 300;
@@ -90,8 +123,16 @@ async function run({ scale, wants, log, results }) {
   const fleet = await Fleet.start();
   if (["ws-storm-time", "ws-storm-cpu", "ws-storm-slowest", "ws-rss"].some(wants))
     Object.assign(results, await storms(fleet, sizes, log));
-  if (["mqtt-new", "mqtt-known", "mqtt-rss"].some(wants))
-    Object.assign(results, await mqtt(fleet, sizes, log));
+  if (["mqtt-new", "mqtt-known", "mqtt-rss"].some(wants)) {
+    const { fresh, known, rss } = await mqtt(fleet, sizes, log, 4);
+    Object.assign(results, { "mqtt-new": fresh, "mqtt-known": known, "mqtt-rss": rss });
+  }
+  if (["mqtt5-new", "mqtt5-known"].some(wants)) {
+    const { fresh, known } = await mqtt(fleet, sizes, log, 5);
+    Object.assign(results, { "mqtt5-new": fresh, "mqtt5-known": known });
+  }
+  if (["mqtt-cut-stall", "mqtt-storm-stall"].some(wants))
+    Object.assign(results, await mqttStalls(fleet, sizes, log));
   await fleet.stop();
 }
 
@@ -200,16 +241,17 @@ async function newAndKnown(fleet, server, { count, prepare, ...order }) {
   return { fresh, known };
 }
 
-async function mqtt(fleet, sizes, log) {
+async function mqtt(fleet, sizes, log, version) {
   const [ours, bare] = [[], []];
   const count = sizes.mqtt;
+  const name = version === 5 ? "MQTT 5" : "MQTT";
   for (let round = 0; round < sizes.rounds; round += 1) {
-    log(`${count} devices over MQTT, round ${round + 1} of ${sizes.rounds}`);
+    log(`${count} devices over ${name}, round ${round + 1} of ${sizes.rounds}`);
     const gateway = await startGateway();
     const prepare = (from, many) => fleet.provision(gateway.url, from, many);
-    ours.push(await newAndKnown(fleet, gateway, { transport: "mqtt", target: {}, count, prepare }));
+    ours.push(await newAndKnown(fleet, gateway, { transport: "mqtt", target: { version }, count, prepare }));
     const server = await startServer("./servers/aedes-bare.mjs");
-    const target = { endpoint: server.endpoint };
+    const target = { endpoint: server.endpoint, version };
     bare.push(await newAndKnown(fleet, server, { transport: "mqtt-bare", target, count }));
   }
   const row = (part, key) => ({
@@ -218,9 +260,9 @@ async function mqtt(fleet, sizes, log) {
   });
   const bytes = (part) => `${count} devices, ${Math.round(ours[0][part].bytesEach)} bytes each`;
   return {
-    "mqtt-new": { ...row("fresh", "cpuMsEach"), detail: bytes("fresh") },
-    "mqtt-known": { ...row("known", "cpuMsEach"), detail: bytes("known") },
-    "mqtt-rss": {
+    fresh: { ...row("fresh", "cpuMsEach"), detail: bytes("fresh") },
+    known: { ...row("known", "cpuMsEach"), detail: bytes("known") },
+    rss: {
       ...row("fresh", "rssKbEach"),
       detail: heapText(
         count,
@@ -228,6 +270,38 @@ async function mqtt(fleet, sizes, log) {
       ),
     },
   };
+}
+
+/** A fleet behind one router: all connections end at once, and all come back at once. */
+async function mqttStalls(fleet, { mqttStorm: count, rounds }, log) {
+  const [cuts, storms] = [[], []];
+  const watched = async (gateway, work) => {
+    await gateway.ask("watch");
+    await work();
+    return await gateway.ask("watched");
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    log(`${count} devices over MQTT are lost and come back, round ${round + 1} of ${rounds}`);
+    const gateway = await startGateway();
+    await fleet.provision(gateway.url, 0, count);
+    await fleet.connect("mqtt", {}, 0, count, mqttAtOnce);
+    await settle(gateway);
+    cuts.push(
+      await watched(gateway, async () => {
+        await fleet.close();
+        await settle(gateway);
+      }),
+    );
+    storms.push(await watched(gateway, () => fleet.connect("mqtt", {}, 0, count)));
+    await fleet.close(gateway);
+    await gateway.stop();
+  }
+  const row = (seen) => ({
+    values: seen.map(({ stallMs }) => stallMs),
+    count,
+    detail: `${count} devices; ${median(seen.map(({ rawStallMs }) => rawStallMs)).toFixed(0)} ms by the clock`,
+  });
+  return { "mqtt-cut-stall": row(cuts), "mqtt-storm-stall": row(storms) };
 }
 
 export const connect = { name: "connect", title: "Devices that connect", rows, run };

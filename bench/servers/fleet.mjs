@@ -53,8 +53,8 @@ const makers = {
       return new WebSocketDevice({ ...place, localAddress }, index, events);
     };
   },
-  mqtt() {
-    return (index, events) => new MqttDevice(settings.get(index), index, events);
+  mqtt({ target: { version } }) {
+    return (index, events) => new MqttDevice({ ...settings.get(index), version }, index, events);
   },
   /** A client of a broker with nothing behind it: it connects and publishes once. */
   "mqtt-bare"({ target }) {
@@ -66,6 +66,7 @@ const makers = {
           username: "u",
           password: "p",
           publish_topic: "device-server",
+          version: target.version,
         },
         index,
         {

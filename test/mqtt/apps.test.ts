@@ -46,6 +46,15 @@ describe("an app's subscriptions", () => {
     expect(await app.wire.subscribe(filter)).toBe(code);
   });
 
+  it.each(["constructor", "__proto__", "toString"])("[APP-1] named %s are unknown", async (filter) => {
+    const site = await openSite();
+    const app = await MqttApp.open(site);
+    expect(await app.wire.subscribe(filter)).toBe(128);
+    app.wire.send({ cmd: "unsubscribe", messageId: 9, unsubscriptions: [filter] });
+    await app.wire.nextPacket("unsuback");
+    expect(await app.wire.subscribe("tendon/#")).toBe(0);
+  });
+
   it("[APP-1] are limited to a hundred; unsubscribing makes room", async () => {
     const site = await openSite();
     const app = await MqttApp.open(site);

@@ -158,6 +158,22 @@ describe("a device over MQTT", () => {
     wire.cut();
   });
 
+  it("[MQT-13] may use a packet id again after a reconnect, also one that it never released", async () => {
+    const site = await openSite();
+    const { device, wire } = await open(site);
+    const events = await site.events("?type=device.notification");
+    wire.publish("device-server", notice, { qos: 2, messageId: 12 });
+    expect(await wire.nextPacket("pubrec")).toMatchObject({ messageId: 12 });
+    await events.next();
+    wire.cut();
+    await until(async () => (await site.device(device.id))["online"] === false);
+    const again = await open(site);
+    again.wire.publish("device-server", notice, { qos: 2, messageId: 12 });
+    expect(await again.wire.nextPacket("pubrec")).toMatchObject({ messageId: 12 });
+    await events.next();
+    again.wire.cut();
+  });
+
   it("[MQT-5] has its retained messages processed once and not retained", async () => {
     const site = await openSite();
     const { device, wire } = await open(site);

@@ -213,6 +213,34 @@ describe("bytes after CONNECT", () => {
     expect(await bystander.quiet()).toEqual([]);
   });
 
+  it("[MQT-3] a thousand messages with QoS 2 may be unreleased; the next one ends the connection", async () => {
+    const site = await openSite();
+    const app = await MqttApp.open(site);
+    const topic = `tendon/devices/${firstDevice}/call`;
+    for (let messageId = 1; messageId <= 1_000; messageId += 1)
+      app.wire.publish(topic, "", { qos: 2, messageId });
+    await app.wire.ping();
+    app.wire.send({ cmd: "pubrel", messageId: 1_000 });
+    await app.wire.nextPacket("pubcomp");
+    app.wire.publish(topic, "", { qos: 2, messageId: 1_001 });
+    await app.wire.ping();
+    app.wire.publish(topic, "", { qos: 2, messageId: 1_002 });
+    await app.wire.ended;
+  });
+
+  it("[MQT-4] a device gets the CONNACK and its first message in one piece", async () => {
+    const site = await openSite();
+    const bytes = await connectBytes(site);
+    const socket = await socketTo(site);
+    socket.write(bytes);
+    const [chunk] = await once(socket, "data");
+    const cmds: string[] = [];
+    const parser = mqttPacket.parser({ protocolVersion: mqttVersion });
+    parser.on("packet", ({ cmd }) => cmds.push(cmd));
+    parser.parse(chunk);
+    expect(cmds).toEqual(["connack", "publish"]);
+  });
+
   it("[MQT-3] noise after CONNECT never stops the gateway", async () => {
     const site = await openSite();
     const bytes = await connectBytes(site);

@@ -241,6 +241,7 @@ describe("a CONNACK of MQTT 5", () => {
       sessionExpiryInterval: 0,
       assignedClientIdentifier: expect.stringMatching(/^[0-9a-f]{16}$/),
       maximumPacketSize: 260 * 1_024 + 4,
+      receiveMaximum: 1_000,
       responseInformation: "tendon/reply/",
       sharedSubscriptionAvailable: false,
     });

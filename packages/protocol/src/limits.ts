@@ -76,6 +76,11 @@ export const limits = {
   mqttPacketBytes: bound(260 * KIB, "payload_too_large", "a device's largest frame and its topic"),
   mqttClientIdLength: bound(256, "bad_request", "group, MAC address and UUID have about 80 characters"),
   mqttTopicLength: bound(256, "bad_request", "the gateway's longest topic has about 120 characters"),
+  mqttUnreleased: bound(
+    1_000,
+    "rate_limited",
+    "messages with QoS 2 that a client has sent and not released; MQTT 5 calls it the receive maximum",
+  ),
   appPacketsPerSecond: bound(
     20,
     "rate_limited",

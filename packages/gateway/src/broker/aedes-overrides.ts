@@ -6,15 +6,34 @@ import type { Duplex } from "node:stream";
 import type { Aedes, Client, ConnectPacket } from "aedes";
 
 /**
- * Passes every chunk to `rejects` before aedes parses it. aedes limits topics and messages in flight, but neither the size
- * of a packet (its parser collects up to 256 MB in memory) nor their rate. It reads all bytes by `read` of the stream. An
- * intermediate stream would avoid this override, but costs a second pair of buffers per connection and a second pass per
- * message.
+ * Passes every chunk to `rejects` before aedes parses it, the first one when `begin` runs its argument. aedes limits topics
+ * and messages in flight, but neither the size of a packet (its parser collects up to 256 MB in memory) nor their rate. It
+ * reads all bytes by `read` of the stream. An intermediate stream would avoid this override, but costs a second pair of
+ * buffers per connection and a second pass per message.
  */
-export function gateReads(stream: Duplex, rejects: (chunk: Uint8Array) => boolean): ReadGate {
+export function gateReads(
+  stream: Duplex,
+  { begin, rejects }: { begin: (read: () => void) => void; rejects: (chunk: Uint8Array) => boolean },
+): ReadGate {
   const read = stream.read.bind(stream);
   let held = false;
+  let hasBegun = false;
+  const release = () => {
+    held = false;
+    // What arrived meanwhile was announced already.
+    stream.emit("readable");
+  };
   stream.read = (size?: number) => {
+    if (!hasBegun && stream.readableLength > 0) {
+      hasBegun = true;
+      let isNow = true;
+      held = true;
+      begin(() => {
+        if (isNow) held = false;
+        else release();
+      });
+      isNow = false;
+    }
     if (held) return null;
     const chunk: unknown = read(size);
     if (!(chunk instanceof Uint8Array) || !rejects(chunk)) return chunk;
@@ -25,11 +44,7 @@ export function gateReads(stream: Duplex, rejects: (chunk: Uint8Array) => boolea
     hold() {
       held = true;
     },
-    release() {
-      held = false;
-      // What arrived meanwhile was announced already.
-      stream.emit("readable");
-    },
+    release,
   };
 }
 
@@ -68,6 +83,14 @@ export class ConnackNotes {
   apply(client: Client): void {
     Object.assign(client, this.#notes.get(client));
   }
+}
+
+/**
+ * At the end of each connection of MQTT 5, aedes asks the storage for what is left of the session, with a stream. Sessions
+ * end with their connection, so nothing is left.
+ */
+export function endSessionsAtOnce(aedes: Aedes): void {
+  Object.assign(aedes, { scheduleSessionExpiry: () => undefined });
 }
 
 /** The client that aedes disconnects when another one with this id signs in. */

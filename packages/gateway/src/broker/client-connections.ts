@@ -34,6 +34,16 @@ export function deviceConnection(client: Client, gate: ConnectionGate | undefine
   };
 }
 
+/** Holds back the CONNACK of a device until its first message, because most of the cost of both is the system call. */
+export function holdConnack({ conn }: Client): void {
+  conn.cork();
+}
+
+/** Called when the device's first message was pushed. */
+export function releaseConnack({ conn }: Client): void {
+  setImmediate(() => conn.uncork());
+}
+
 interface Push {
   readonly conn: Duplex;
   readonly packet: Buffer;

@@ -5,6 +5,7 @@ import type { Clock } from "../clock.ts";
 import { boardRates, Intake, type IntakeRates } from "../intake.ts";
 import { perSecond } from "../token-bucket.ts";
 import { gateReads } from "./aedes-overrides.ts";
+import { paceArrival } from "./paced-connections.ts";
 import { PacketGate } from "./packet-gate.ts";
 
 /** Requests of apps are limited per token, and each by its size. */
@@ -31,11 +32,14 @@ export class ConnectionGate {
 
   constructor(clock: Clock, socket: Duplex, listener: GateListener) {
     this.#clock = clock;
-    const reads = gateReads(socket, (chunk) => {
-      const rejection = this.#packets.admit(chunk);
-      if (rejection === undefined) return !this.#count(chunk.byteLength);
-      listener.rejected(rejection);
-      return true;
+    const reads = gateReads(socket, {
+      begin: paceArrival,
+      rejects: (chunk) => {
+        const rejection = this.#packets.admit(chunk);
+        if (rejection === undefined) return !this.#count(chunk.byteLength);
+        listener.rejected(rejection);
+        return true;
+      },
     });
     this.#valve = {
       pause: () => {

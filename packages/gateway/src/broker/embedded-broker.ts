@@ -7,9 +7,15 @@ import { Aedes, type Client, type PublishPacket, type Subscription } from "aedes
 import type { Clock } from "../clock.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { takenOver } from "../events/events.ts";
-import { ConnackNotes, noDelivery, registeredClient } from "./aedes-overrides.ts";
+import { ConnackNotes, endSessionsAtOnce, noDelivery, registeredClient } from "./aedes-overrides.ts";
 import { AppSubscriptions, isBadFilter } from "./app-subscriptions.ts";
-import { appConnection, deviceConnection, sendToApp } from "./client-connections.ts";
+import {
+  appConnection,
+  deviceConnection,
+  holdConnack,
+  releaseConnack,
+  sendToApp,
+} from "./client-connections.ts";
 import { isMalformed, pushTopic, scopedClientId } from "./client-ids.ts";
 import { ConnectionGate } from "./connection-gate.ts";
 import {
@@ -20,6 +26,8 @@ import {
   responseRoot,
 } from "./connections.ts";
 import { FilterTree } from "./filter-tree.ts";
+import { NoStorage } from "./no-storage.ts";
+import { paceEnd } from "./paced-connections.ts";
 import type { AppPeer, DevicePeer, OpenSocket } from "./peers.ts";
 import { RetainedMessages, type RetainedSource } from "./retained-messages.ts";
 import { type SignInDependencies, signIn } from "./sign-in.ts";
@@ -62,11 +70,13 @@ export class EmbeddedBroker {
     this.#dependencies = dependencies;
     this.#aedes = new Aedes({
       mq: noDelivery,
+      persistence: new NoStorage(),
       drainTimeout: drainTimeoutMs,
       maxClientsIdLength: limits.mqttClientIdLength.max,
       maxTopicLevels: 16,
       // Advertised to clients of MQTT 5. The connection gate enforces it.
       maximumPacketSize: limits.mqttPacketBytes.max + packetHeaderBytes,
+      receiveMaximum: limits.mqttUnreleased.max,
       responseInformation: responseRoot,
       preConnect: (client, packet, done) => {
         const { conn } = client;
@@ -100,6 +110,7 @@ export class EmbeddedBroker {
       },
       authorizeForward: (client, packet) => (this.#mayReceive(client, packet.topic) ? packet : null),
     });
+    endSessionsAtOnce(this.#aedes);
     this.#aedes.on("clientReady", (client) => this.#ready(client));
     this.#aedes.on("ping", (_packet, client) => this.#pinged(client));
     this.#aedes.on("subscribe", (subscriptions, client) => this.#sendRetained(client, subscriptions));
@@ -179,6 +190,7 @@ export class EmbeddedBroker {
       this.#sockets.delete(socket);
     });
     if (socket instanceof net.Socket) socket.setNoDelay(true);
+    paceEnd(socket);
     this.#aedes.handle(socket);
   }
 
@@ -233,6 +245,7 @@ export class EmbeddedBroker {
       };
       this.#peers.set(client, peer);
       this.#devices.set(clientId, peer);
+      holdConnack(client);
     },
     app: (client: Client, app: App) => {
       this.#makeWay(client.id);
@@ -276,6 +289,7 @@ export class EmbeddedBroker {
         // The device was revoked during the sign-in.
         client.close();
       }
+      releaseConnack(client);
     }
   }
 
