@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { openServer } from "../http-devices/servers.ts";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { type Fields, tool } from "../raw-device.ts";
@@ -183,4 +184,17 @@ describe("the connection of an outgoing endpoint", () => {
       expect((result as Fields)["error"]).toMatch(/^device_timeout: /);
     },
   );
+
+  it("[END-1] keeps the shorter deadline of an MCP server", async () => {
+    const server = await openServer();
+    const http = [{ alias: "lamp", url: server.url, timeoutMs: 5_000 }];
+    const { site, clock, peer } = await open(await Broker.open(), "/mcp/", { devices: { http } });
+    await until(async () => (await site.toolNames("lamp")).includes("wait"), "its tools");
+    await peer.ask(hosted.initialize);
+    peer.send(callFrame(3, "device_call", { device: "lamp", tool: "wait" }));
+    await until(() => server.tools.runs.get("wait") === 1, "the call");
+    clock.advance(5_000);
+    const { result } = await nextWith(peer, 3);
+    expect((result as Fields)["error"]).toMatch(/^device_timeout: /);
+  });
 });

@@ -12,11 +12,6 @@ export const photoTool = "self.camera.take_photo";
 /** The device answers after it has taken and uploaded the photo and got its description; the firmware waits 60 s. */
 const photoTimeoutMs = 75_000;
 
-/** The deadline of a call whose caller has not asked for one. */
-export function standardTimeoutMs(tool: string, defaultTimeoutMs: number): number {
-  return tool === photoTool ? Math.max(photoTimeoutMs, defaultTimeoutMs) : defaultTimeoutMs;
-}
-
 /** The id, the options and the deadline of one call. The deadline counts from its arrival, waiting included. */
 export class CallContext {
   readonly callId: string;
@@ -46,8 +41,10 @@ export class CallContext {
     this.#clock = settings.clock;
     this.#startedAt = settings.clock.monotonic();
     this.requested = options;
-    const standard = standardTimeoutMs(tool, deviceTimeoutMs ?? settings.defaultTimeoutMs);
-    this.timeoutMs = Math.min(options.timeoutMs ?? standard, limits.callTimeoutMs.max);
+    const usual = deviceTimeoutMs ?? settings.defaultTimeoutMs;
+    const standard = tool === photoTool ? Math.max(photoTimeoutMs, usual) : usual;
+    const { timeoutMs = standard, maxTimeoutMs = limits.callTimeoutMs.max } = options;
+    this.timeoutMs = Math.min(timeoutMs, maxTimeoutMs, limits.callTimeoutMs.max);
   }
 
   get elapsedMs(): number {

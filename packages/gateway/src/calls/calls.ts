@@ -21,7 +21,7 @@ import {
 import { type Approvals, type Confirm, type Grant, schemaDigest } from "./approvals.ts";
 import { awaitListing } from "./await-listing.ts";
 import { requireApproval, useApproval } from "./call-approval.ts";
-import { CallContext, standardTimeoutMs } from "./call-context.ts";
+import { CallContext } from "./call-context.ts";
 import { textOf } from "./call-end.ts";
 import type { CallQueue } from "./call-queue.ts";
 import { CallTraces } from "./call-traces.ts";
@@ -86,6 +86,8 @@ export interface CallsDependencies extends Omit<FinishedCallsSettings, "traces">
 
 export interface CallOptions {
   readonly timeoutMs?: number | undefined;
+  /** How long the caller waits, whatever deadline the device or the tool has. */
+  readonly maxTimeoutMs?: number | undefined;
   readonly signal?: Cancellation | undefined;
   /** Extra fields of the call's envelope. Devices ignore them; existing apps have them in their logs. */
   readonly envelope?: JsonObject | undefined;
@@ -169,10 +171,6 @@ export class Calls {
         return { result: undefined, queuedMs: 0 };
       },
     };
-  }
-
-  standardTimeoutMs(tool: string): number {
-    return standardTimeoutMs(tool, this.#dependencies.defaultTimeoutMs);
   }
 
   call(

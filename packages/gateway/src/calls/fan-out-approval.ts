@@ -57,10 +57,14 @@ export async function requireApprovalForAll(
         reason,
       },
       elicitationFor(rulings, call.options.confirm, () => {
-        const { timeoutMs = dependencies.defaultTimeoutMs, signal } = call.options;
+        const { timeoutMs = dependencies.defaultTimeoutMs, maxTimeoutMs = timeoutMs, signal } = call.options;
         const device = `${devices.length} devices`;
         const request = { device, tool, arguments: args, reason: reason ?? defaultReason };
-        return { clock: dependencies.clock, request, deadline: { timeoutMs, signal } };
+        return {
+          clock: dependencies.clock,
+          request,
+          deadline: { timeoutMs: Math.min(timeoutMs, maxTimeoutMs), signal },
+        };
       }),
     );
     return { grant: usedOnce(grant) };

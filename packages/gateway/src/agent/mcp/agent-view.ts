@@ -88,13 +88,6 @@ export class AgentView {
     if (selection.kind !== "device") dependencies.services.toolset.prepareSearch();
   }
 
-  /** The deadline of a call for this client, which may have asked for one. */
-  timeoutFor(tool: string, timeoutMs: number | undefined): number | undefined {
-    return this.voice === undefined
-      ? timeoutMs
-      : Math.min(timeoutMs ?? this.services.calls.standardTimeoutMs(tool), this.voice.maxTimeoutMs);
-  }
-
   /** What an MCP program offers beside its tools; only at the program's own address. */
   get program(): ReturnType<Services["fleet"]["passthrough"]["of"]> {
     const { services, principal, selection } = this;

@@ -50,7 +50,7 @@ function callOne(request: McpRequest): CallDevice {
         services.calls.callOrQueue(principal, device, tool, args, {
           ...given,
           ...timing,
-          timeoutMs: view.timeoutFor(tool, timing.timeoutMs),
+          maxTimeoutMs: view.voice?.maxTimeoutMs,
           confirm,
           origin: originOf(request),
         }),
@@ -72,13 +72,13 @@ function callOne(request: McpRequest): CallDevice {
 }
 
 function callMany(request: McpRequest): CallMany {
-  const { services, principal } = request.view;
+  const { services, principal, voice } = request.view;
   return async (target, tool, args, timing) => {
     const rounds = roundsOf(request, `many ${JSON.stringify(target)} ${tool}`, args);
     const confirm = confirmIn(request, rounds, (asked) => new FanOutConfirmationRequired(asked));
     const options = {
       ...timing,
-      timeoutMs: request.view.timeoutFor(tool, timing.timeoutMs),
+      maxTimeoutMs: voice?.maxTimeoutMs,
       signal: request.context.mcpReq.signal,
       confirm,
       origin: originOf(request),
