@@ -18,6 +18,8 @@ export interface OutboundStreamOptions {
   readonly resolve?: Resolve | undefined;
   /** A stream of events that a GET opened: it is open, it has ended, or the server has none. */
   readonly onStream: (state: "open" | "ended" | "none") => void;
+  /** What was read, before it is parsed. */
+  readonly onBytes: (bytes: number) => void;
 }
 
 /** A request without a complete answer. */
@@ -163,6 +165,7 @@ export class OutboundStream {
     try {
       for await (const chunk of response as AsyncIterable<Buffer>) {
         size += chunk.byteLength;
+        this.#options.onBytes(chunk.byteLength);
         if (size > most) {
           response.destroy();
           if (isAnswer) throw new StreamError("too_large", true, `the answer has more than ${most} bytes`);
@@ -178,16 +181,16 @@ export class OutboundStream {
   }
 
   #stream(response: http.IncomingMessage, isOwnStream: boolean): ReadableStream<Uint8Array> {
-    const { maxBytes, onStream } = this.#options;
+    const { maxBytes, onStream, onBytes } = this.#options;
     const open = this.#open;
     open.add(response);
-    let event = 0;
+    const event = new EventSize();
     return new ReadableStream<Uint8Array>({
       start: (controller) => {
         response.on("data", (chunk: Buffer) => {
-          const end = Math.max(chunk.lastIndexOf("\n\n"), chunk.lastIndexOf("\r\n\r\n"));
-          event = end === -1 ? event + chunk.byteLength : chunk.byteLength - end;
-          if (event > maxBytes)
+          onBytes(chunk.byteLength);
+          if (response.destroyed) return;
+          if (event.after(chunk) > maxBytes)
             response.destroy(new StreamError("too_large", true, `an event has more than ${maxBytes} bytes`));
           else controller.enqueue(chunk);
           if ((controller.desiredSize ?? 0) <= 0 || this.#paused) response.pause();
@@ -215,4 +218,20 @@ export class OutboundStream {
 
 function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.name : "failed");
+}
+
+const eventEnds = ["\n\n", "\r\r", "\r\n\r\n"];
+
+/** The size of the unfinished event of a stream, which may be split anywhere, also within its end. */
+class EventSize {
+  #size = 0;
+  #tail = Buffer.alloc(0);
+
+  after(chunk: Buffer): number {
+    const read = Buffer.concat([this.#tail, chunk]);
+    const end = Math.max(...eventEnds.map((mark) => read.lastIndexOf(mark)));
+    this.#size = end === -1 ? this.#size + chunk.byteLength : read.byteLength - end;
+    this.#tail = read.subarray(-3);
+    return this.#size;
+  }
 }

@@ -64,6 +64,7 @@ describe("requests to an MCP server", () => {
       check: deviceAddressProblem,
       resolve: async () => addresses.map((address): ResolvedAddress => ({ address, family: 4 })),
       onStream: () => undefined,
+      onBytes: () => undefined,
     });
   const at = (path: string) => `http://host.test:${(server.address() as AddressInfo).port}${path}`;
 

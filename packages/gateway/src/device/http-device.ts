@@ -72,6 +72,7 @@ export class HttpDevice {
       connectMs,
       check: deviceAddressProblem,
       resolve: dependencies.resolve,
+      onBytes: (bytes) => this.#session?.countBytes(bytes),
       onStream: (state) => {
         this.#hasStream = state === "open";
         // A server that has stopped ends its stream: the probe finds out at once.

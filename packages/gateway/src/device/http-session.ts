@@ -66,6 +66,11 @@ export class HttpSession extends ProgramSession {
     this.#dependencies.listed();
   }
 
+  /** Counts what the server sends, also what is not a message. */
+  countBytes(bytes: number): void {
+    this.intake.count(0, bytes);
+  }
+
   relist(): void {
     this.dialect.relist();
   }
@@ -127,7 +132,6 @@ export class HttpSession extends ProgramSession {
       this.notUnderstood("invalid", "a message is too long");
       return;
     }
-    if (!this.intake.count(0, text.length)) return;
     this.received(text, () => {
       this.dialect.received(message);
       deliver();
