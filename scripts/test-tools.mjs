@@ -1,6 +1,6 @@
-// Programs that test the gateway from outside: the MCP conformance suite, the Inspector, the older SDK. They want other
-// versions of things than the gateway does (the suite even another Node), so they live in a folder of their own,
-// test/tools, with a lockfile of its own. Installed when that changes; costs nothing otherwise.
+// Programs that test the gateway from outside: the MCP conformance suite, the Inspector, the older SDK, the official
+// everything server. They want other versions of things than the gateway does (the suite even another Node), so they live
+// in a folder of their own, test/tools, with a lockfile of its own. Installed when that changes; costs nothing otherwise.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import fs from "node:fs";

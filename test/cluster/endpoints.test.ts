@@ -49,9 +49,12 @@ describe("a tool provider of a cluster of three", () => {
       answer(peer, await peer.next(), textContent("3"));
       expect((await called).body["result"]).toMatchObject({ content: [{ text: "3" }] });
     }
+    await two.rest("PATCH", "/devices/calculator", { alias: "sums" });
     await one.stop();
     expect((await peer.closed()).code).toBe(1001);
     const again = await provide(two, token, "calculator");
+    for (const site of sites.slice(1))
+      expect(await online(site, "calculator")).toMatchObject({ id: "calculator", alias: "sums" });
     for (const site of sites.slice(1)) {
       const called = until(async () => {
         const { status, body } = await site.call("calculator", "add");
@@ -60,5 +63,38 @@ describe("a tool provider of a cluster of three", () => {
       answer(again, await again.next(), textContent("4"));
       expect((await called)["result"]).toMatchObject({ content: [{ text: "4" }] });
     }
+  }, 60_000);
+
+  it("[END-11] is replaced by a newer connection at another node, and one name of two tokens is two devices", async () => {
+    const fleet = await engines.newFleet();
+    const sites = (await fleet.nodes(3, { config: { endpoint: { enabled: true } } })) as [Site, Site, Site];
+    const [one, two, three] = sites;
+    const [house, shed] = [await makeToken(one, "house"), await makeToken(one, "shed")];
+    const connected = async (site: Site, token: string) =>
+      // A node learns of a new token a moment later.
+      await until(async () => await provide(site, token, "calculator").catch(() => undefined), "it");
+    const older = await connected(one, house);
+    await online(three, "calculator");
+    const newer = await connected(two, house);
+    expect((await older.closed()).code).toBe(1001);
+    for (const site of sites) {
+      const called = until(async () => {
+        const { status, body } = await site.call("calculator", "add");
+        return status === 200 && body;
+      }, "the call");
+      answer(newer, await newer.next(), textContent("5"));
+      expect((await called)["result"]).toMatchObject({ content: [{ text: "5" }] });
+    }
+    await connected(three, shed);
+    for (const site of sites) {
+      await online(site, "calculator");
+      expect(await online(site, "calculator-2")).toMatchObject({ alias: "calculator-2", kind: "endpoint" });
+    }
+    const { body } = await one.rest("GET", "/endpoints");
+    const { providers } = body["incoming"] as unknown as { providers: Fields[] };
+    expect(providers.map(({ token, device }) => `${String(token)} ${String(device)}`).sort()).toEqual([
+      "house calculator",
+      "shed calculator-2",
+    ]);
   }, 60_000);
 });

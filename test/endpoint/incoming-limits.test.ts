@@ -256,4 +256,26 @@ describe("the health address", () => {
       '{"result":{"status":"success","connections":{"tool_connections":1,"robot_connections":2,"total_connections":3,"robot_connections_by_agent":{"house":2}}},"error":null,"id":null,"jsonrpc":"2.0"}',
     );
   });
+
+  it("[END-13] takes no key from an address that has guessed too often, unless it had the right one before", async () => {
+    secretWatch.keep(key, "the key of the health address");
+    const opened = async () =>
+      await openSite({
+        config: {
+          endpoint: { enabled: true, healthKey: key },
+          limits: { failedSignIns: { perSecond: 0.001, burst: 2 } },
+        },
+      });
+    const knows = async (site: Site, ...keys: string[]) => {
+      const found: boolean[] = [];
+      for (const each of keys) {
+        const { status, body } = await askAll(site.url, { path: `/mcp_endpoint/health?key=${each}` });
+        expect(status).toBe(200);
+        found.push(body["error"] === null);
+      }
+      return found;
+    };
+    expect(await knows(await opened(), "guess-1", "guess-2", key)).toEqual([false, false, false]);
+    expect(await knows(await opened(), key, "guess-1", "guess-2", key)).toEqual([true, false, false, true]);
+  });
 });

@@ -128,7 +128,7 @@ export function programScenarios(host: ProgramHost, places: () => Promise<Places
         return changes.length > 0 && changes;
       }, "the change at another node");
       expect(change).toMatchObject({ tool: "echo", what: ["description"], quarantined: true });
-      const digest = change?.["digest"];
+      const { digest } = (change?.["after"] ?? {}) as Fields;
       const accepted = await entrance.rest("POST", "/devices/program/tools/echo/accept", { digest });
       expect(accepted.body["changes"]).toEqual([]);
       const answered = await until(async () => {

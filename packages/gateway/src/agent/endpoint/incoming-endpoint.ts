@@ -71,6 +71,7 @@ const paths = new Map<string, "provider" | "agent">([
 /** Voice servers wait 30 s for an answer. */
 const callMs = 28_000;
 const leaving = "the gateway is stopping";
+const revoked = "the token was revoked or has expired";
 
 export class IncomingEndpoint {
   readonly #dependencies: IncomingDependencies;
@@ -93,11 +94,13 @@ export class IncomingEndpoint {
     const { tokens, endpoint } = dependencies;
     const { compatibility } = endpoint;
     this.#compatible = compatibility && new NamedToken(tokens, compatibility.token);
-    // Hub closes the callers of a revoked token.
     this.#stops.push(
       tokens.onRevoked((id) => {
         for (const [provider, { principal }] of this.#providers)
-          if (principal.id === id) provider.close(1008, "the token was revoked or has expired", false);
+          if (principal.id === id) provider.close(1008, revoked, false);
+        // Hub knows only those that it serves already.
+        for (const { principal, transport } of this.#callers)
+          if (principal.id === id) transport.closeWith(1000, revoked);
       }),
     );
   }
@@ -230,20 +233,28 @@ export class IncomingEndpoint {
     socket.on("close", () => this.#providers.delete(provider));
   }
 
-  /** Guesses count as failed sign-ins of their address. */
+  /** Guesses count as failed sign-ins of their address, which has to wait after too many. */
   #knowsKey(key: unknown, from: string | undefined): boolean {
     const { endpoint, authentication } = this.#dependencies;
     const { healthKey } = endpoint;
     const equal =
       healthKey !== undefined && typeof key === "string" && timingSafeEqual(digest(key), digest(healthKey));
     try {
-      if (!equal) authentication.admit(() => undefined, from);
+      return authentication.admit(() => (equal ? healthReader : undefined), from) !== undefined;
     } catch (error) {
-      if (!(error instanceof TendonError)) throw error;
+      if (error instanceof TendonError) return false;
+      throw error;
     }
-    return equal;
   }
 }
+
+/** The management console of a voice server, which has the key and no token. */
+const healthReader: Principal = {
+  id: "endpoint:health",
+  name: "endpoint health",
+  scopes: new Set(),
+  devices: undefined,
+};
 
 /** The body of the former server. Its peers read the code. */
 const wrongKey = {

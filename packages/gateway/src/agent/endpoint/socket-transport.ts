@@ -88,6 +88,12 @@ export class SocketTransport implements Transport {
   }
 
   start(): Promise<void> {
+    // It may have ended while the server was made ready for it.
+    if (this.#closed || this.#socket.readyState !== this.#socket.OPEN) {
+      this.#closed = true;
+      queueMicrotask(() => this.onclose?.());
+      return Promise.resolve();
+    }
     this.#socket.on("message", (data, isBinary) => {
       // Safe: `binaryType` is never set, so that messages are buffers.
       const bytes = data as Buffer;
