@@ -18,6 +18,11 @@ export class TurnMeter {
     setImmediate(turn);
   }
 
+  /** The CPU time of the longest turn so far. */
+  get longestMs(): number {
+    return this.#longest;
+  }
+
   /** The share of the longest turn in all work. */
   stop(): number {
     this.#running = false;

@@ -12,7 +12,7 @@ import { type RawDevice, textContent } from "../raw-device.ts";
 import { firstDevice, type Site } from "../site.ts";
 import { TurnMeter } from "../turn-meter.ts";
 import { discoveryProblems } from "./discovery-validator.ts";
-import { Assistant, makeToken, openBroker, openGateway, state } from "./house.ts";
+import { Assistant, makeToken, openBroker, openGateway, retainedOn, state } from "./house.ts";
 
 const slug = "020000000001";
 const topics = `tendon/ha/${slug}`;
@@ -187,13 +187,7 @@ describe("Home Assistant's broker", () => {
         "tendon/ha/gateway",
       ]),
     );
-    const after = await Assistant.connect(broker);
-    await after.command("homeassistant/done", "1");
-    await after.state("homeassistant/done");
-    expect([...after.retained.keys()].sort()).toEqual([
-      "homeassistant/device/other/config",
-      "homeassistant/done",
-    ]);
+    expect([...(await retainedOn(broker)).keys()]).toEqual(["homeassistant/device/other/config"]);
   });
 
   it("gets a thousand devices in many short turns of the event loop, never in one long one", async () => {
@@ -211,14 +205,30 @@ describe("Home Assistant's broker", () => {
     const assistant = await Assistant.connect(broker);
     // Excludes what is loaded with the first token.
     await site.rest("POST", "/tokens", { name: "another", scopes: ["read"] });
-    const publishing = new TurnMeter();
-    await makeToken(site, ["read", "call"]);
-    // Discovery, availability and firmware of each device; discovery and state of the gateway; the owner.
-    await until(() => assistant.retained.size >= 3_003, "all devices");
-    expect(publishing.stop()).toBeLessThan(0.25);
-    expect(await state(site, "connected")).toMatchObject({ devices: 1_000, entities: 15_000 });
-    const found = [...assistant.retained].filter(([topic]) => topic.endsWith("/config"));
-    const problems = found.flatMap(([topic, text]) => discoveryProblems(topic, JSON.parse(text)));
-    expect([found.length, problems]).toEqual([1_001, []]);
+    // Discovery, availability and firmware of each device; discovery and state of the gateway; owner and prefix.
+    const isComplete = () => assistant.retained.size >= 3_004;
+    const longest: number[] = [];
+    // First the devices are new, then the gateway reads all that it has left before.
+    for (let round = 0; round < 3; round += 1) {
+      const publishing = new TurnMeter();
+      const tokenId = await makeToken(site, ["read", "call"]);
+      await until(isComplete, "all devices");
+      expect(publishing.stop()).toBeLessThan(0.25);
+      longest.push(publishing.longestMs);
+      expect(await state(site, "connected")).toMatchObject({ devices: 1_000, entities: 15_000 });
+      const found = [...assistant.retained].filter(([topic]) => topic.endsWith("/config"));
+      const problems = found.flatMap(([topic, text]) => discoveryProblems(topic, JSON.parse(text)));
+      expect([found.length, problems]).toEqual([1_001, []]);
+      await site.rest("DELETE", `/tokens/${tokenId}`);
+      await assistant.state("tendon/ha/gateway", "offline");
+      assistant.retained.clear();
+    }
+    // In CPU time; the collector of garbage has a long turn now and then, but not in each round.
+    expect(Math.min(...longest)).toBeLessThan(50);
+
+    await site.stop();
+    const removed = await cleanHomeAssistant({ broker: broker.url("tendon", "the-gateways-password") });
+    expect(removed.length).toBeGreaterThanOrEqual(3_003);
+    expect([...(await retainedOn(broker)).keys()]).toEqual([]);
   });
 });

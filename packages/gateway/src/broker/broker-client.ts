@@ -131,10 +131,17 @@ export class BrokerClient {
       await client.endAsync(true);
       return;
     }
-    // The library waits for the acknowledgement of each message, which a broker that hangs never sends.
-    const deadline = this.#options.clock.after(politeMs, () => client.end(true));
-    await client.endAsync(false);
-    deadline.cancel();
+    // The library waits for the acknowledgement of each message, which a broker that hangs never sends, and which is lost
+    // with the connection.
+    await new Promise<void>((resolve) => {
+      const deadline = this.#options.clock.after(politeMs, () => client.stream.destroy());
+      const end = () => {
+        deadline.cancel();
+        resolve();
+      };
+      client.once("close", end);
+      client.end(false, {}, end);
+    });
   }
 
   #onConnect(): void {

@@ -178,15 +178,25 @@ export class HomeAssistant {
 
   #connect(): void {
     const will = { topic: gatewayTopic, payload: "offline" };
-    this.#broker = this.#dependencies.connect(will, {
-      connected: () => this.#connected(),
+    // The last connection may still be closing, and has no say in this one.
+    const isCurrent = () => this.#broker === broker;
+    const broker = this.#dependencies.connect(will, {
+      connected: () => {
+        if (isCurrent()) this.#connected();
+      },
       closed: (wasConnected) => {
+        if (!isCurrent()) return;
         if (wasConnected) this.#dependencies.report("disconnected");
         this.#ownership.disconnected();
       },
-      error: (message) => this.#hasProblem(message),
-      message: (topic, payload, packet) => this.#message(topic, payload, packet),
+      error: (message) => {
+        if (isCurrent()) this.#hasProblem(message);
+      },
+      message: (topic, payload, packet) => {
+        if (isCurrent()) this.#message(topic, payload, packet);
+      },
     });
+    this.#broker = broker;
   }
 
   async #disconnect(): Promise<void> {

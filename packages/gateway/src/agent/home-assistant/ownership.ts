@@ -105,7 +105,10 @@ export class Ownership {
       this.#setOwns(false);
       this.#timer = this.#dependencies.clock.after(askAgainMs, () => this.#ask());
       this.#dependencies.changed();
-    } else if (this.#owner === undefined && !this.#owns) {
+    } else if (this.#owner === undefined && this.#owns) {
+      // The last message of this gateway's earlier connection, or somebody has cleaned the broker.
+      this.#announce();
+    } else if (this.#owner === undefined) {
       this.#dependencies.publish(this.#syncTopic, "decide", false);
     }
   }

@@ -52,6 +52,8 @@ export class PublishedDevices {
   readonly #waiting = new Map<string, string>();
   #working: Promise<void> | undefined;
   #isForced = false;
+  /** What earlier runs have left is known. Before that, nothing is published. */
+  #isReady = false;
   /** Changes when everything published is forgotten. */
   #generation = 0;
 
@@ -76,6 +78,7 @@ export class PublishedDevices {
   /** Forgets what was published: the broker or the owner has changed. */
   reset(): void {
     this.#generation += 1;
+    this.#isReady = false;
     this.#published.clear();
     this.#dependencies.earlier.clear();
     this.#waiting.clear();
@@ -84,6 +87,7 @@ export class PublishedDevices {
   /** Publishes everything again. */
   async publishAll(): Promise<void> {
     const settings = this.#dependencies.settings();
+    this.#isReady = true;
     this.#isForced = true;
     // What earlier runs have left is removed if no device of today has it.
     for (const slug of this.#dependencies.earlier.slugs) this.#waiting.set(slug, "");
@@ -152,18 +156,19 @@ export class PublishedDevices {
     return this.#recordOf(id) !== undefined;
   }
 
-  #work(): Promise<void> {
+  async #work(): Promise<void> {
+    if (!this.#isReady) return;
     this.#working ??= this.#publishWaiting().finally(() => {
       this.#working = undefined;
       this.#isForced = false;
       // Something may have changed after the last device.
       if (this.#waiting.size > 0) void this.#work();
     });
-    return this.#working;
+    await this.#working;
   }
 
   async #publishWaiting(): Promise<void> {
-    for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
+    for (let [next] = this.#waiting; this.#isReady && next !== undefined; [next] = this.#waiting) {
       const [slug, id] = next;
       this.#waiting.delete(slug);
       const record = this.#recordOf(id);
