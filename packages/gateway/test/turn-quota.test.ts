@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { TurnQuota } from "../src/turn-quota.ts";
+import { TurnQuota } from "../src/broker/turn-quota.ts";
 
 it("runs so many pieces of work in a turn, and the others in order in the next ones", async () => {
   const quota = new TurnQuota(2);

@@ -55,13 +55,14 @@ export class NoStorage {
 
   async incomingGetPacket(client: Client, { messageId }: Identified): Promise<Identified> {
     if (this.#unreleased.get(client)?.has(messageId) === true) return { messageId };
-    throw new Error("no such packet");
+    throw new UnknownPacket();
   }
 
   /** aedes disconnects the client if this fails. */
   async incomingStorePacket(client: Client, { messageId }: Identified): Promise<void> {
     const ids = this.#unreleased.get(client) ?? new Set();
-    if (ids.size >= limits.mqttUnreleased.max) throw new Error("too many messages are not released");
+    if (ids.size >= limits.mqttUnreleased.max)
+      throw new TooManyUnreleased("too many messages are not released");
     ids.add(messageId);
     this.#unreleased.set(client, ids);
   }
@@ -80,3 +81,7 @@ export class NoStorage {
     return noMessages;
   }
 }
+
+class UnknownPacket extends Error {}
+
+class TooManyUnreleased extends Error {}

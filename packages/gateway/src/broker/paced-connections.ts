@@ -3,7 +3,7 @@
  * comes and goes at once; the system then reports a thousand connections in one turn.
  */
 import type { Duplex } from "node:stream";
-import { TurnQuota } from "../turn-quota.ts";
+import { TurnQuota } from "./turn-quota.ts";
 
 /** A sign-in costs about a millisecond of the gateway in several turns, an end a tenth of that. */
 const arrivals = new TurnQuota(16);
