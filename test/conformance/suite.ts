@@ -87,6 +87,7 @@ export async function serve(file: string, children: ChildProcess[]): Promise<str
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);
-  const [port] = (await once(child.stdout, "data")) as [Buffer];
+  const ended = once(child, "exit").then(() => Promise.reject(new Error(`${file} ended before it served`)));
+  const [port] = (await Promise.race([once(child.stdout, "data"), ended])) as [Buffer];
   return `http://127.0.0.1:${port.toString().trim()}/mcp`;
 }
