@@ -122,6 +122,20 @@ describe("the history of a call over an outgoing endpoint", () => {
     }
   });
 
+  it("[END-3] names an imported board by its serial number, which goes with the board", async () => {
+    const broker = await Broker.open();
+    const site = await openSite({ config: settings(broker) });
+    await site.rest("POST", "/devices/import", { devices: [{ id: asking, serial: "SN-7" }] });
+    await site.join(lamp);
+    await site.join({ deviceId: asking });
+    await site.rest("POST", "/tokens", voice);
+    const peer = await greeted(broker);
+    await callLamp(peer, { tool: "missing" }, { serialNumber: "SN-7" });
+    expect((await voiceCall(site))["asker"]).toMatchObject({ device: asking, serialNumber: "SN-7" });
+    expect((await site.rest("DELETE", `/devices/${asking}?history=true`)).status).toBe(204);
+    expect((await voiceCall(site))["asker"]).toBeUndefined();
+  });
+
   it("is shown by the command with the alias of the board", async () => {
     const broker = await Broker.open();
     const site = await openSite({ config: settings(broker) });

@@ -15,7 +15,7 @@ async function opened(): Promise<{ socket: WebSocket; transport: SocketTransport
     clock: systemClock,
     spend: () => undefined,
     ignored: () => undefined,
-    deviceOfSerial: () => undefined,
+    deviceOfSerial: async () => undefined,
   });
   return { socket, transport };
 }

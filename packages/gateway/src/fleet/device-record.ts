@@ -172,11 +172,6 @@ export class DeviceRecord {
     this.#settings = { ...this.#settings, tags: [...new Set(tags)] };
   }
 
-  /** Only imported devices have one. */
-  get serial(): string | undefined {
-    return this.#row?.serial;
-  }
-
   get board(): string | undefined {
     return this.#info.board;
   }

@@ -259,13 +259,6 @@ export class Fleet {
     return this.devices.visible(principal, id);
   }
 
-  /** The device with this serial number, id or alias, if the principal may see it. */
-  deviceOfSerial(principal: Principal, serial: string): string | undefined {
-    const named = this.devices.get(this.idOf(serial))?.id;
-    const id = named ?? [...this.devices.records.values()].find((record) => record.serial === serial)?.id;
-    return id !== undefined && this.visible(principal, id) ? id : undefined;
-  }
-
   /** The tags of a device, whether or not it has ever connected. */
   tagsOf(id: string): readonly string[] {
     return this.devices.get(id)?.tags ?? [];

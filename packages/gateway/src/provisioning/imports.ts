@@ -60,6 +60,10 @@ export class Imports {
     };
   }
 
+  async serialOf(id: string): Promise<string | undefined> {
+    return (await this.#store.imports.get(id))?.serial;
+  }
+
   /** Removes one device from the list. A device that has connected keeps its credentials. Returns its id. */
   async remove(principal: Principal, reference: string): Promise<string> {
     requireScope(principal, "provision");

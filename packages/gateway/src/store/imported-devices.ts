@@ -67,6 +67,18 @@ export class ImportedDevices {
     return row === undefined ? undefined : read(row);
   }
 
+  /** Serial numbers are not unique: of several devices, the one that was imported last. */
+  async deviceWith(serial: string): Promise<string | undefined> {
+    const row = await this.#db
+      .selectFrom("tendon_imports")
+      .select("device")
+      .where("serial", "=", serial)
+      .orderBy("imported_at", "desc")
+      .orderBy("device")
+      .executeTakeFirst();
+    return row?.device;
+  }
+
   /** The subset of the devices that was imported. */
   async of(devices: readonly string[]): Promise<Map<string, ImportedDevice>> {
     if (devices.length === 0) return new Map();

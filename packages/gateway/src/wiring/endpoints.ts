@@ -35,7 +35,12 @@ export function openEndpoints(wiring: EndpointsWiring, hub: Dependencies["hub"])
     events: foundation.endpointEvents,
     hub,
     spend: (principal) => authentication.spend(principal),
-    deviceOfSerial: (principal, serial) => fleet.deviceOfSerial(principal, serial),
+    deviceOfSerial: async (principal, serial) => {
+      // Without the database, boards are known by their ids and aliases only.
+      const imported = () => store.imports.deviceWith(serial).catch(() => undefined);
+      const id = fleet.devices.get(fleet.idOf(serial))?.id ?? (await imported());
+      return id !== undefined && fleet.visible(principal, id) ? id : undefined;
+    },
     selectionOf: (principal, view) => selectionOf(services, principal, view),
     settings: config.agents.endpoints,
     endpoint: config.endpoint,

@@ -5,18 +5,14 @@ const maxLength = 64;
 const shownOfClientId = 8;
 const vendorKeys = new Set(["clientId", "serialNumber", "agentId"]);
 
-export function askerIn(
-  params: JsonObject,
-  deviceOfSerial: (serial: string) => string | undefined,
-): CallAsker | undefined {
+/** Without `device`, which the gateway has to look up. */
+export function askerIn(params: JsonObject): CallAsker | undefined {
   const meta = isObject(params["_meta"]) ? params["_meta"] : {};
   const serialNumber = textOf(params["serialNumber"] ?? meta["serialNumber"]);
   const clientId = textOf(params["clientId"] ?? meta["clientId"]);
   const agentId = textOf(params["agentId"] ?? meta["agentId"]);
-  const device = serialNumber === undefined ? undefined : deviceOfSerial(serialNumber);
   if (serialNumber === undefined && clientId === undefined && agentId === undefined) return undefined;
   return {
-    ...(device === undefined ? {} : { device }),
     ...(serialNumber === undefined ? {} : { serialNumber }),
     ...(clientId === undefined ? {} : { clientId: `${clientId.slice(0, shownOfClientId)}…` }),
     ...(agentId === undefined ? {} : { agentId }),

@@ -43,7 +43,7 @@ export interface IncomingDependencies {
   readonly authentication: Pick<Authentication, "identify" | "admit" | "spend">;
   readonly events: EndpointEvents;
   readonly hub: () => Promise<Hub>;
-  readonly deviceOfSerial: (principal: Principal, serial: string) => string | undefined;
+  readonly deviceOfSerial: (principal: Principal, serial: string) => Promise<string | undefined>;
   /** The client's address, read through a trusted proxy. */
   readonly addressOf: (request: IncomingMessage) => string | undefined;
   readonly openProvider: (socket: WebSocket, token: string) => Provider;

@@ -24,7 +24,7 @@ export interface OutgoingDependencies {
   readonly events: EndpointEvents;
   readonly hub: () => Promise<Hub>;
   readonly spend: (principal: Principal) => void;
-  readonly deviceOfSerial: (principal: Principal, serial: string) => string | undefined;
+  readonly deviceOfSerial: (principal: Principal, serial: string) => Promise<string | undefined>;
   /** Asked before it connects. A node that was frozen must not disturb the one that took over. */
   readonly mayConnect: (id: string) => Promise<boolean>;
   /** The tools of a setting; `undefined` if it names an unknown device. */

@@ -27,7 +27,7 @@ export interface SocketTransportDependencies {
   readonly spend: () => void;
   /** A frame that is not a message was ignored. */
   readonly ignored: () => void;
-  readonly deviceOfSerial: (serial: string) => string | undefined;
+  readonly deviceOfSerial: (serial: string) => Promise<string | undefined>;
   readonly calls?: HourlyCount;
 }
 
@@ -108,8 +108,11 @@ export class SocketTransport implements Transport {
     return Promise.resolve();
   }
 
-  askerOf(requestId: unknown): CallAsker | undefined {
-    return this.#pending.get(Number(requestId))?.asker;
+  async askerOf(requestId: unknown): Promise<CallAsker | undefined> {
+    const asker = this.#pending.get(Number(requestId))?.asker;
+    if (asker?.serialNumber === undefined) return asker;
+    const device = await this.#dependencies.deviceOfSerial(asker.serialNumber);
+    return device === undefined ? asker : { device, ...asker };
   }
 
   send(message: JSONRPCMessage): Promise<void> {
@@ -158,7 +161,7 @@ export class SocketTransport implements Transport {
     }
     const params = isObject(given) ? given : {};
     const isCall = method === "tools/call";
-    const asker = isCall ? askerIn(params, this.#dependencies.deviceOfSerial) : undefined;
+    const asker = isCall ? askerIn(params) : undefined;
     const pending = { id, method, asker, continued: typeof params["cursor"] === "string" };
     try {
       if (this.#pending.size >= endpointLimits.requests.max)

@@ -45,7 +45,7 @@ export interface VoiceAgent {
   /** The longest call that the agent waits for. */
   readonly maxTimeoutMs: number;
   /** What the agent says about the board that it talks with, in the request with this id. */
-  askerOf(requestId: unknown): CallOrigin["asker"];
+  askerOf(requestId: unknown): Promise<CallOrigin["asker"]>;
 }
 
 /** The part of a view that REST has too. */

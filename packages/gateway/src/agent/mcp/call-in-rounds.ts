@@ -44,6 +44,7 @@ function callOne(request: McpRequest): CallDevice {
     try {
       if (await startPhoto(request, { device, tool }, args, timing)) return started;
       const confirm = confirmIn(request, rounds, (asked) => new ConfirmationRequired(asked));
+      const origin = await originOf(request);
       // `undefined` for boards, which do not ask questions.
       const program = services.fleet.passthrough.of(principal, device);
       const round = await inRounds(request, rounds, program, (given) =>
@@ -52,7 +53,7 @@ function callOne(request: McpRequest): CallDevice {
           ...timing,
           maxTimeoutMs: view.voice?.maxTimeoutMs,
           confirm,
-          origin: originOf(request),
+          origin,
         }),
       );
       if ("asks" in round) return round.asks;
@@ -81,7 +82,7 @@ function callMany(request: McpRequest): CallMany {
       maxTimeoutMs: voice?.maxTimeoutMs,
       signal: request.context.mcpReq.signal,
       confirm,
-      origin: originOf(request),
+      origin: await originOf(request),
     };
     try {
       const durable = request.inBackground !== undefined;

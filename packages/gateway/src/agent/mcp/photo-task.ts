@@ -24,7 +24,7 @@ export async function startPhoto(
   if (!tasks.background.hasRoom(principal.id)) return false;
   const callId = newCallId();
   const signal = new CancellationSource();
-  const options = { timeoutMs: timing.timeoutMs, signal, callId, origin: originOf(request) };
+  const options = { timeoutMs: timing.timeoutMs, signal, callId, origin: await originOf(request) };
   const call = services.calls.call(principal, device, tool, args, options);
   tasks.background.run(principal.id, callId, signal, call);
   inBackground({ kind: "call", id: callId, ttlMs: keptMs });

@@ -51,8 +51,8 @@ export function clientOf({ server, context }: McpRequest): JsonObject {
 const longestClientName = 128;
 
 /** The client program, as it names itself. */
-export function originOf({ view, server, context }: McpRequest): CallOrigin {
-  const asker = view.voice?.askerOf(context.mcpReq.id);
+export async function originOf({ view, server, context }: McpRequest): Promise<CallOrigin> {
+  const asker = await view.voice?.askerOf(context.mcpReq.id);
   const origin = {
     via: view.voice === undefined ? ("mcp" as const) : ("endpoint" as const),
     ...(asker === undefined ? {} : { asker }),

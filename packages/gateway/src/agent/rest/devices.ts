@@ -95,7 +95,7 @@ export function deviceRoutes(
       const { principal, params, query } = request;
       const { id, alias } = nameOf(services, principal, params.device);
       const { history = false } = query;
-      const serial = services.fleet.admin.find(id)?.serial;
+      const serial = history ? await provisioning.imports.serialOf(id) : undefined;
       try {
         if (services.fleet.visible(principal, id) && services.fleet.find(principal, id).kind === "http")
           await httpDevices.remove(principal, id);
