@@ -100,12 +100,14 @@ export class OutgoingEndpoints {
 
   async #dial(work: () => Promise<void>): Promise<void> {
     if (this.#dialling >= dialsAtOnce) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    this.#dialling += 1;
+    else this.#dialling += 1;
     try {
       await work();
     } finally {
-      this.#dialling -= 1;
-      this.#waiting.shift()?.();
+      // Its place goes to the one that has waited longest.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#dialling -= 1;
+      else next();
     }
   }
 }
