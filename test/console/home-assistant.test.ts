@@ -1,6 +1,7 @@
 /** The card "Home Assistant" of the settings page. */
 import { expect, it } from "vitest";
-import { makeToken, openBroker } from "../home-assistant/house.ts";
+import { Assistant, makeToken, openBroker, state } from "../home-assistant/house.ts";
+import { until } from "../inbox.ts";
 import { openSite } from "../site.ts";
 import { openConsole } from "./browser.ts";
 import { desk, openConsoleSite, startBoard } from "./console-site.ts";
@@ -21,6 +22,12 @@ it("the card shows the token that is missing, then what is published, and links 
   await card.getByText("Connected", { exact: true }).waitFor();
   await card.getByText(/^Published devices: 1\. Entities: \d+\.$/).waitFor();
   await card.getByText(`127.0.0.1:${broker.port}`).waitFor();
+  await card.getByText(/^Not heard of Home Assistant .* compare its discovery prefix/).waitFor();
+  const assistant = await Assistant.connect(broker);
+  await assistant.command("homeassistant/status", "online");
+  await until(async () => (await state(site, "connected"))["seenAt"] !== null, "the birth message");
+  await page.clock.fastForward(6_000);
+  await card.getByText(/^Last heard of Home Assistant:/).waitFor();
   await card.getByRole("link", { name: "Set up Home Assistant" }).click();
   await page.getByRole("heading", { name: "Home Assistant", level: 1 }).waitFor();
   complaints.check();

@@ -113,6 +113,9 @@ export const administration = {
   "homeAssistant.state.connected": "Connected",
   "homeAssistant.state.standby": "On standby",
   "homeAssistant.published": "Published devices: {devices}. Entities: {entities}.",
+  "homeAssistant.seen": "Last heard of Home Assistant:",
+  "homeAssistant.unseen":
+    "Not heard of Home Assistant since the gateway started. If it shows no devices after a restart, compare its discovery prefix with `homeAssistant.discoveryPrefix`.",
   "settings.title": "Settings",
   "settings.lead":
     "The settings of this run, with secrets hidden. To change one, edit tendon.yaml, a variable or the command, then restart the gateway.",

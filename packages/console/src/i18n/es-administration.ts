@@ -119,6 +119,9 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "homeAssistant.state.connected": "Conectado",
   "homeAssistant.state.standby": "En espera",
   "homeAssistant.published": "Dispositivos publicados: {devices}. Entidades: {entities}.",
+  "homeAssistant.seen": "Última señal de Home Assistant:",
+  "homeAssistant.unseen":
+    "Sin señal de Home Assistant desde que se inició la pasarela. Si tras reiniciarlo no muestra dispositivos, compare su prefijo de descubrimiento con `homeAssistant.discoveryPrefix`.",
   "settings.title": "Configuración",
   "settings.lead":
     "La configuración de esta ejecución, con los secretos ocultos. Para cambiarla, edite tendon.yaml, una variable o el comando, y reinicie la pasarela.",

@@ -118,6 +118,9 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "homeAssistant.state.connected": "Đã kết nối",
   "homeAssistant.state.standby": "Đang dự phòng",
   "homeAssistant.published": "Thiết bị đã công bố: {devices}. Thực thể: {entities}.",
+  "homeAssistant.seen": "Tín hiệu gần nhất của Home Assistant:",
+  "homeAssistant.unseen":
+    "Chưa nhận được tín hiệu nào của Home Assistant từ khi gateway khởi động. Nếu sau khi khởi động lại nó vẫn không hiện thiết bị, hãy so tiền tố khám phá của nó với `homeAssistant.discoveryPrefix`.",
   "settings.title": "Cấu hình",
   "settings.lead":
     "Cấu hình của lần chạy này, các bí mật được ẩn. Để thay đổi, hãy sửa tendon.yaml, biến môi trường hoặc lệnh, rồi khởi động lại gateway.",

@@ -112,6 +112,9 @@ export const administration: Readonly<Record<keyof typeof en, string>> = {
   "homeAssistant.state.connected": "已连接",
   "homeAssistant.state.standby": "待命",
   "homeAssistant.published": "已发布 {devices} 个设备、{entities} 个实体。",
+  "homeAssistant.seen": "上次收到 Home Assistant 的消息：",
+  "homeAssistant.unseen":
+    "网关启动后还没有收到 Home Assistant 的消息。如果它重启后仍不显示设备，请将它的发现前缀与 `homeAssistant.discoveryPrefix` 比较。",
   "settings.title": "设置",
   "settings.lead": "本次运行的设置，密钥已隐藏。要更改，请编辑 tendon.yaml、环境变量或命令，然后重启网关。",
   "settings.search": "搜索设置",

@@ -7,6 +7,7 @@ import { useI18n } from "../../i18n/i18n.tsx";
 import { GuideLink } from "../../ui/guide-link.tsx";
 import { ProblemNote } from "../../ui/problem.tsx";
 import { Badge, Panel, SkeletonRows } from "../../ui/states.tsx";
+import { Ago } from "../../ui/time.tsx";
 
 const refreshMs = 5_000;
 
@@ -40,7 +41,7 @@ export function HomeAssistantCard() {
 }
 
 function State({
-  view: { state, detail, broker, devices, entities, mqttVersion },
+  view: { state, detail, broker, devices, entities, mqttVersion, seenAt },
 }: {
   view: HomeAssistantView;
 }) {
@@ -54,7 +55,20 @@ function State({
         {mqttVersion !== null && <span>MQTT {mqttVersion}</span>}
       </p>
       {detail !== null && <p className="mt-2">{detail}</p>}
-      {state === "connected" && <p className="mt-2">{t("homeAssistant.published", { devices, entities })}</p>}
+      {state === "connected" && (
+        <>
+          <p className="mt-2">{t("homeAssistant.published", { devices, entities })}</p>
+          <p className="mt-2">
+            {seenAt === null ? (
+              t("homeAssistant.unseen")
+            ) : (
+              <>
+                {t("homeAssistant.seen")} <Ago at={seenAt} />
+              </>
+            )}
+          </p>
+        </>
+      )}
     </>
   );
 }
