@@ -117,7 +117,7 @@ export class Commands {
   }
 
   /**
-   * A queued call has ended, on any node, also one of an earlier run. What it has set is published, whoever asked for it;
+   * A queued call has ended, on any node, also one of an earlier run. What it has set is published, also for other clients;
    * a failure only if Home Assistant asked.
    */
   queuedCallEnded(id: string, callId: string): void {

@@ -106,7 +106,7 @@ export class Ownership {
       this.#timer = this.#dependencies.clock.after(askAgainMs, () => this.#ask());
       this.#dependencies.changed();
     } else if (this.#owner === undefined && this.#owns) {
-      // The last message of this gateway's earlier connection, or somebody has cleaned the broker.
+      // The last message of this gateway's earlier connection, or the broker was cleaned.
       this.#announce();
     } else if (this.#owner === undefined) {
       this.#dependencies.publish(this.#syncTopic, "decide", false);

@@ -3,7 +3,7 @@ import type { JsonObject } from "@tendon/protocol";
 import type { Command } from "./entities.ts";
 import { booleanOf, pressOf } from "./payloads.ts";
 
-/** Any other payload has no effect: an empty one comes when somebody removes a retained command. */
+/** Any other payload has no effect: an empty one comes when a retained command is removed. */
 export function press(tool: string, payload = "PRESS", args: JsonObject = {}): Command {
   return {
     verb: "press",

@@ -100,7 +100,7 @@ async function readPageFiles(): Promise<ReadonlyMap<string, MemoryFile>> {
 /** The depth of the entries that are written one by one: those of `components.schemas`. */
 const entryDepth = 3;
 
-/** Writes entry by entry, because the gateway answers nobody meanwhile, and all at once take half a second. */
+/** Writes entry by entry, because the gateway answers no request meanwhile, and all at once take half a second. */
 async function yamlOf(value: object, depth = 1): Promise<string> {
   let text = "";
   for (const [key, inner] of Object.entries(value)) {

@@ -19,7 +19,7 @@ const longTurnMs = 40;
 const burstMs = 150;
 /** Some 100 requests. With their answers and the refusals, a turn then takes some 50 ms at twice the possible rate. */
 const turnBudgetMs = 10;
-/** A turn that takes longer begins requests again after so long: refusing alone would leave nobody served. */
+/** A turn that takes longer begins requests again after so long: refusing alone would serve no client. */
 const roundMs = 3 * turnBudgetMs;
 /** A loop that waited for work as long as this has caught up. */
 const restMs = 10;

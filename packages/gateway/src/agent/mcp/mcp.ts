@@ -90,7 +90,7 @@ export async function mcpRoutes(http: Http, dependencies: McpDependencies): Prom
   return loaded;
 }
 
-/** In two steps, because the gateway answers nobody while it evaluates a module: the SDK first, then what uses it. */
+/** In two steps, because the gateway answers no request while it evaluates a module: the SDK first, then what uses it. */
 async function loadHub(): Promise<typeof import("./hub.ts")> {
   await import("./server.ts");
   await nextTurn();
