@@ -70,7 +70,10 @@ it("`home-assistant clean` removes what Tendon has retained on the broker, and n
   expect([first.code, first.stderr]).toEqual([0, ""]);
   expect(JSON.parse(first.stdout)).toEqual({ removed: expect.arrayContaining([ours, state]) });
   const again = await clean("--broker", url);
-  expect(again.stdout).toContain("Nothing to remove");
+  expect([again.stdout, again.stderr]).toEqual([expect.stringContaining("Nothing to remove"), ""]);
+  const env = { TENDON_HOME_ASSISTANT_BROKER: url, TENDON_HOME_ASSISTANT_TOKEN: "home-assistant" };
+  const early = await run(["home-assistant", "clean"], { cwd, env });
+  expect([early.code, early.stderr]).toEqual([0, expect.stringContaining("still has `homeAssistant`")]);
 
   await client.publishAsync(state, "{}", retain);
   const old = url.replace(`:${broker.port}`, `:${await withoutVersion5(broker)}`);

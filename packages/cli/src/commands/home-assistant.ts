@@ -1,6 +1,6 @@
 import { cleanHomeAssistant, loadConfig, StartError } from "@tendon/gateway";
 import { OperationError, UsageError } from "../errors.ts";
-import { print, printJson } from "../output.ts";
+import { complain, print, printJson } from "../output.ts";
 
 interface CleanOptions {
   readonly broker?: string;
@@ -36,4 +36,8 @@ export async function clean({ broker, prefix, config: file, data, json }: CleanO
   if (json === true) printJson({ removed: topics });
   else if (topics.length === 0) print("Nothing to remove: the broker has no messages of Tendon.");
   else print(`Removed ${topics.length} messages of Tendon. Home Assistant has removed the devices.`);
+  if (homeAssistant !== undefined)
+    complain(
+      "The configuration still has `homeAssistant`: a gateway that runs with it publishes again. Remove it, restart the gateway, then run this again with --broker.",
+    );
 }
