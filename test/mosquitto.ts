@@ -45,6 +45,7 @@ export class Mosquitto {
   static async start(
     users: Readonly<Record<string, string>>,
     page = "reference/mqtt.md",
+    more: readonly string[] = [],
   ): Promise<Mosquitto> {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), "tendon-mosquitto-"));
     const broker = new Mosquitto(await freePort(), folder);
@@ -60,6 +61,7 @@ export class Mosquitto {
       "allow_anonymous false",
       `password_file ${broker.#file("passwords")}`,
       `acl_file ${broker.#file("acl")}`,
+      ...more,
     ];
     fs.writeFileSync(broker.#file("mosquitto.conf"), `${settings.join("\n")}\n`);
     for (const [name, password] of Object.entries(users)) broker.#setPassword(name, password);

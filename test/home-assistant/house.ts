@@ -26,8 +26,9 @@ const password = "the-gateways-password";
 export const tokenName = "home-assistant";
 export type HomeAssistantInput = Partial<NonNullable<ConfigInput["homeAssistant"]>>;
 
-export async function openBroker(): Promise<Mosquitto> {
-  return await Mosquitto.start({ tendon: password, ha: "ha-password" }, "guides/home-assistant.md");
+export async function openBroker(...settings: string[]): Promise<Mosquitto> {
+  const users = { tendon: password, ha: "ha-password" };
+  return await Mosquitto.start(users, "guides/home-assistant.md", settings);
 }
 
 export async function openGateway(
