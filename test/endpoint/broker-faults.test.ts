@@ -5,6 +5,7 @@ import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { type Fields, type RawDevice, textContent, tool } from "../raw-device.ts";
 import { openSite, type Site } from "../site.ts";
+import { inState } from "./outgoing-state.ts";
 
 type Fault = keyof typeof brokerFaults;
 
@@ -29,14 +30,6 @@ async function open(...faults: Fault[]): Promise<Opened> {
     return { site, device };
   };
   return { broker, clock, events, gateway };
-}
-
-async function inState(site: Site, state: string): Promise<Fields> {
-  return await until(async () => {
-    const { body } = await site.rest("GET", "/endpoints");
-    const [found] = body["endpoints"] as Fields[];
-    return found?.["state"] === state && found;
-  }, `the state ${state}`);
 }
 
 async function lampOf({ broker }: Opened): Promise<string> {

@@ -6,8 +6,9 @@ import { openServer } from "../http-devices/servers.ts";
 import { until } from "../inbox.ts";
 import { ManualClock } from "../manual-clock.ts";
 import { type Fields, tool } from "../raw-device.ts";
-import { openSite, type Site } from "../site.ts";
+import { openSite } from "../site.ts";
 import { Broker, callFrame, type FrameSocket, hosted } from "./frames.ts";
+import { inState } from "./outgoing-state.ts";
 
 const secret = "a-token-of-the-agent";
 
@@ -17,14 +18,6 @@ async function open(broker: Broker, path = "/mcp/", more: Fields = {}) {
   const site = await openSite({ clock, config: { ...more, agents: { endpoints } } });
   await site.rest("POST", "/tokens", { name: "voice", scopes: ["read", "call"] });
   return { site, clock, peer: await broker.arrival() };
-}
-
-async function inState(site: Site, state: string): Promise<Fields> {
-  return await until(async () => {
-    const { body } = await site.rest("GET", "/endpoints");
-    const [found] = body["endpoints"] as Fields[];
-    return found?.["state"] === state && found;
-  }, `the state ${state}`);
 }
 
 /** The answer with this id, past notifications. */

@@ -6,6 +6,7 @@ import { ManualClock } from "../manual-clock.ts";
 import { type Fields, textContent, tool } from "../raw-device.ts";
 import { firstDevice, openSite, type Site } from "../site.ts";
 import { Broker, callFrame, type FrameSocket, hosted, jwt } from "./frames.ts";
+import { inState } from "./outgoing-state.ts";
 
 const inYear = Math.floor(Date.UTC(2027, 5, 1) / 1_000);
 const secret = jwt({ agentId: 1000001, endpointId: "agent_1000001", purpose: "mcp-endpoint", exp: inYear });
@@ -36,13 +37,6 @@ async function makeToken(site: Site, scopes = ["read", "call"]): Promise<string>
 async function endpoint(site: Site): Promise<Fields> {
   const { body } = await site.rest("GET", "/endpoints");
   return (body["endpoints"] as Fields[])[0] ?? {};
-}
-
-async function inState(site: Site, state: string): Promise<Fields> {
-  return await until(async () => {
-    const found = await endpoint(site);
-    return found["state"] === state && found;
-  }, `the state ${state}`);
 }
 
 async function greet(peer: FrameSocket): Promise<Fields> {
