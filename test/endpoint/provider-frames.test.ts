@@ -157,7 +157,7 @@ const rows: [quirk: string, play: (talk: Talk) => Promise<void>][] = [
     },
   ],
   [
-    "[END-12] the program's own ping is answered, and its requests that nobody can answer are refused",
+    "[END-12] the program's own ping is answered, and the gateway refuses its unknown requests",
     async (talk) => {
       const peer = await listed(talk);
       peer.send('{"jsonrpc":"2.0","id":0,"method":"ping"}\n');

@@ -6,6 +6,7 @@ import { until } from "../inbox.ts";
 import { type RawDevice, textContent, tool } from "../raw-device.ts";
 import { type Site, startSite } from "../site.ts";
 import { type Era, eras, openAgent, textOf } from "./agent.ts";
+import { awayDevice, backAgain } from "./away-device.ts";
 
 const offer = { tools: [tool("self.lamp.dim", { level: { type: "integer" } }, ["level"])] };
 const dim = { tool: "lamp_dim", arguments: { level: 3 } };
@@ -18,21 +19,13 @@ beforeAll(async () => {
 });
 afterAll(() => site.stop());
 
-/** A device that was connected once. */
-async function away(): Promise<string> {
+function away(): Promise<string> {
   devices += 1;
-  const deviceId = `02:00:00:00:01:${devices.toString(16).padStart(2, "0")}`;
-  const device = await site.join({ deviceId, ...offer });
-  device.close();
-  await until(async () => (await site.device(deviceId))["online"] === false, "the device is offline");
-  return deviceId;
+  return awayDevice(site, `02:00:00:00:01:${devices.toString(16).padStart(2, "0")}`, offer);
 }
 
-async function back(deviceId: string): Promise<RawDevice> {
-  const device = await site.connect({ deviceId });
-  await device.greet();
-  await device.setUp(offer);
-  return device;
+function back(deviceId: string): Promise<RawDevice> {
+  return backAgain(site, deviceId, offer);
 }
 
 async function agentOf(era: Era, at = "/mcp") {

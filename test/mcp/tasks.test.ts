@@ -7,6 +7,7 @@ import { until } from "../inbox.ts";
 import { type Fields, type RawDevice, textContent, tool } from "../raw-device.ts";
 import { adminToken, type Site, startSite } from "../site.ts";
 import { eras, openAgent, textOf } from "./agent.ts";
+import { awayDevice, backAgain } from "./away-device.ts";
 import { askModern } from "./rpc.ts";
 
 const extension = "io.modelcontextprotocol/tasks";
@@ -30,20 +31,13 @@ beforeAll(async () => {
 });
 afterAll(() => site.stop());
 
-async function away(): Promise<string> {
+function away(): Promise<string> {
   devices += 1;
-  const deviceId = `02:00:00:00:02:${devices.toString(16).padStart(2, "0")}`;
-  const device = await site.join({ deviceId, ...offer });
-  device.close();
-  await until(async () => (await site.device(deviceId))["online"] === false, "the device is offline");
-  return deviceId;
+  return awayDevice(site, `02:00:00:00:02:${devices.toString(16).padStart(2, "0")}`, offer);
 }
 
-async function back(deviceId: string): Promise<RawDevice> {
-  const device = await site.connect({ deviceId });
-  await device.greet();
-  await device.setUp(offer);
-  return device;
+function back(deviceId: string): Promise<RawDevice> {
+  return backAgain(site, deviceId, offer);
 }
 
 async function answerNext(device: RawDevice, text: string): Promise<void> {
@@ -313,7 +307,7 @@ describe("[SRV-19] tasks of 2025-11-25", () => {
     const result = ask("tasks/result", { taskId });
     board.reply(request.id, textContent("dimmed"));
     expect(await result).toMatchObject({ content: [{ text: "dimmed" }] });
-    const failed = await start("device_call", { device: "nobody", tool: "lamp_dim" });
+    const failed = await start("device_call", { device: "no-such-device", tool: "lamp_dim" });
     expect(await ended(failed["taskId"])).toMatchObject({ status: "failed" });
     const reason = await ask("tasks/result", { taskId: failed["taskId"] });
     expect(reason).toMatchObject({ isError: true });

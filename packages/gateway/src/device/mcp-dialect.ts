@@ -265,7 +265,7 @@ export class McpDialect implements Dialect {
     } catch (error) {
       // The next connection uses the other mode: some servers exit when they are probed for the newer era.
       era.probe = !era.probe;
-      // The end of a process or connection is reported by itself.
+      // If the process or connection has ended, the session has reported it already.
       if (!this.session.isClosed) this.#link.setupFailed(error);
     }
   }
