@@ -15,10 +15,10 @@ async function opened(fault: Fault, clock?: ManualClock): Promise<{ server: Http
   return { server, site };
 }
 
-async function called(fault: Fault, more: Fields = {}): Promise<{ server: HttpServer; body: Fields }> {
-  const { server, site } = await opened(fault);
+async function called(fault: Fault): Promise<Fields> {
+  const { site } = await opened(fault);
   await online(site);
-  return { server, body: (await site.call("lamp", "echo", { text: "a" }, more)).body };
+  return (await site.call("lamp", "echo", { text: "a" })).body;
 }
 
 async function problemOf(fault: Fault): Promise<string> {
@@ -31,17 +31,23 @@ async function problemOf(fault: Fault): Promise<string> {
   return problem;
 }
 
-const works = async (fault: Fault) => {
+/** [HTD-5] It gets a new session when it has lost its own, and each call once. */
+const losesSessions = async (fault: Fault) => {
+  expect((await works(fault)).sessionsOpened).toBeGreaterThan(1);
+};
+
+async function works(fault: Fault): Promise<HttpServer> {
   const { server, site } = await opened(fault);
   await online(site);
   for (const text of ["one", "two", "three"])
     expect(textOf((await site.call("lamp", "echo", { text })).body)).toBe(text);
   expect(server.tools.runs.get("echo")).toBe(3);
-};
+  return server;
+}
 
 const behaviour: Record<Fault, () => Promise<void>> = {
-  "lose-sessions": () => works("lose-sessions"),
-  "lose-sessions-400": () => works("lose-sessions-400"),
+  "lose-sessions": () => losesSessions("lose-sessions"),
+  "lose-sessions-400": () => losesSessions("lose-sessions-400"),
   "no-ping": async () => {
     const clock = new ManualClock();
     const { server, site } = await opened("no-ping", clock);
@@ -55,8 +61,8 @@ const behaviour: Record<Fault, () => Promise<void>> = {
     }
     expect((await site.device("lamp"))["online"]).toBe(true);
   },
-  "no-stream": () => works("no-stream"),
-  slow: () => works("slow"),
+  "no-stream": async () => void (await works("no-stream")),
+  slow: async () => void (await works("slow")),
   mute: async () => {
     const { server, site } = await opened("mute");
     await online(site);
@@ -69,24 +75,27 @@ const behaviour: Record<Fault, () => Promise<void>> = {
     expect(server.sessionsOpened).toBe(1);
   },
   "drop-mid-call": async () => {
-    const { body } = await called("drop-mid-call");
+    const body = await called("drop-mid-call");
     expect(body).toMatchObject({ code: "device_disconnected", sent: true });
   },
   "end-stream": async () => {
-    const { body } = await called("end-stream");
+    const body = await called("end-stream");
     expect(body).toMatchObject({ code: "device_disconnected", sent: true });
   },
   "broken-json": async () => {
-    const { body } = await called("broken-json");
+    const body = await called("broken-json");
     expect(body).toMatchObject({ code: "device_error" });
   },
   "huge-answer": async () => {
-    const { body } = await called("huge-answer");
+    const body = await called("huge-answer");
     expect(body).toMatchObject({ code: "device_error", detail: expect.stringContaining("1048576 bytes") });
   },
   "http-500": async () => {
-    const { body } = await called("http-500");
-    expect(body).toMatchObject({ code: "device_error", detail: expect.stringContaining("HTTP 500") });
+    const body = await called("http-500");
+    expect(body).toMatchObject({
+      code: "device_error",
+      detail: expect.stringContaining("HTTP 500: the lamp is on fire"),
+    });
   },
   redirect: async () => {
     expect(await problemOf("redirect")).toMatch(/redirect \(HTTP 308\)/);
@@ -115,7 +124,7 @@ const behaviour: Record<Fault, () => Promise<void>> = {
 };
 
 describe("a faulty MCP server over HTTP", () => {
-  it.each(Object.keys(httpFaults) as Fault[])("[HTD-3] has the fault %s", async (fault) => {
+  it.each(Object.keys(httpFaults) as Fault[])("[HTD-2] [HTD-3] [HTD-5] has the fault %s", async (fault) => {
     await behaviour[fault]();
   });
 });
